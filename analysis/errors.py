@@ -6,8 +6,8 @@ from typing import Any, Final, TypeGuard
 
 import pandas as pd
 
-from emulation.errors import EmulationError
-from emulation.study.schema import unknown
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.study.schema import unknown
 
 #: Options that are one or several, or given by experiment, whatever kind their default is of.
 KINDS: Final = {

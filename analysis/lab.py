@@ -1,6 +1,6 @@
 """Runs of your own from Python: open a study, choose points, run them, get tidy tables.
 
-    from analysis.lab import open_study
+    from qdisclab.analysis.lab import open_study
 
     runs = open_study("../mine").runs("rrul", link="50/10", qdisc=["cake", "fq_codel"], seed=[1, 2])
     runs.do(probes=["packets"])
@@ -26,28 +26,28 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import measured, metrics, probed
-from analysis.measures.metrics import INDUCED
-from analysis.runs import dataset, reports
-from analysis.runs.dataset import Dataset
-from analysis.runs.flentfile import TCP_KINDS
-from analysis.runs.study import StudyFolder, study_at
-from emulation import datafile, kernel
-from emulation.config import catalogue
-from emulation.datafile import read_json, read_rows
-from emulation.errors import ConfigError
-from emulation.kinds.probes import probe
-from emulation.kinds.probes.probe import Probe
-from emulation.kinds.traffic.programs import Programs
-from emulation.machine import rootfs
-from emulation.model.run import Run, Study
-from emulation.model.units import Duration, UnitError
-from emulation.runs import campaign
-from emulation.runs.index import RunFile, index
-from emulation.runs.run import paths
-from emulation.study import studies
-from emulation.study.schema import unknown
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import measured, metrics, probed
+from qdisclab.analysis.measures.metrics import INDUCED
+from qdisclab.analysis.runs import dataset, reports
+from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.flentfile import TCP_KINDS
+from qdisclab.analysis.runs.study import StudyFolder, study_at
+from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.datafile import read_json, read_rows
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes import probe
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.kinds.traffic.programs import Programs
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Run, Study
+from qdisclab.emulation.model.units import Duration, UnitError
+from qdisclab.emulation.runs import campaign
+from qdisclab.emulation.runs.index import RunFile, index
+from qdisclab.emulation.runs.run import paths
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.schema import unknown
 
 #: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {

@@ -18,16 +18,16 @@ from typing import Final
 import grimp
 from IPython.core.inputtransformer2 import TransformerManager
 
-from analysis.errors import DataError
-from emulation.host import cache as user_cache
-from emulation.project import ROOT
+from qdisclab.analysis.errors import DataError
+from qdisclab.emulation.host import cache as user_cache
+from qdisclab.emulation.project import ROOT
 
-#: The packages of this project that notebooks and studies import.
-PACKAGES: Final = ("analysis", "emulation")
+#: The package of this project that notebooks and studies import.
+PACKAGE: Final = "qdisclab"
 
 #: What the analysis computes with. Of other modules of the emulation it uses names and constants,
 #: so what those import in turn is no part of a figure.
-COMPUTES: Final = ("emulation.captures", "emulation.model")
+COMPUTES: Final = ("qdisclab.emulation.captures", "qdisclab.emulation.model")
 
 #: What numbers and verdicts are computed with.
 LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
@@ -73,7 +73,7 @@ def _modules(start: frozenset[str], without: frozenset[str]) -> frozenset[str]:
             continue
         visited.add(module)
         imported = graph.find_modules_directly_imported_by(module)
-        if not module.startswith("analysis"):
+        if not module.startswith("qdisclab.analysis"):
             imported = {name for name in imported if name.startswith(COMPUTES)}
         waiting |= {part for name in imported for part in _with_packages(name)}
     return frozenset(visited - without)
@@ -81,17 +81,17 @@ def _modules(start: frozenset[str], without: frozenset[str]) -> frozenset[str]:
 
 @cache
 def _graph() -> grimp.ImportGraph:
-    return grimp.build_graph(*PACKAGES, cache_dir=None)
+    return grimp.build_graph(PACKAGE, cache_dir=None)
 
 
 def _with_packages(name: str) -> Iterator[str]:
-    """Yield a module's name and those of the packages that it is in."""
+    """Yield a module's name and those of the packages below PACKAGE that it is in."""
     parts = name.split(".")
-    return (".".join(parts[: end + 1]) for end in range(len(parts)))
+    return (".".join(parts[: end + 1]) for end in range(1, len(parts)))
 
 
 def _file(module: str, root: Path) -> Path:
-    path = root.joinpath(*module.split("."))
+    path = root.joinpath(*module.split(".")[1:])
     package = path / "__init__.py"
     return package if package.is_file() else path.with_suffix(".py")
 

@@ -19,10 +19,10 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
-from emulate.commands.dataerrors import missing_package
-from emulation import errors
-from emulation.errors import ConfigError, EmulationError, Terminated, printable
-from emulation.host import confine, storage
+from qdisclab.emulate.commands.dataerrors import missing_package
+from qdisclab.emulation import errors
+from qdisclab.emulation.errors import ConfigError, EmulationError, Terminated, printable
+from qdisclab.emulation.host import confine, storage
 
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
 COMMANDS = {
@@ -56,7 +56,7 @@ BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 def command_module(name: str) -> ModuleType:
     """Return the module behind the subcommand `name`."""
-    return importlib.import_module(f"emulate.commands.{name}")
+    return importlib.import_module(f"qdisclab.emulate.commands.{name}")
 
 
 def build_parser(command: str | None) -> argparse.ArgumentParser:
@@ -73,7 +73,7 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
             module = command_module(name)
             _, about, *_ = f"{module.__doc__}\n\n".split("\n\n")
             module.add_options(subparsers.add_parser(name, description=about))
-        elif importlib.util.find_spec(f"emulate.commands.{name}") is not None:
+        elif importlib.util.find_spec(f"qdisclab.emulate.commands.{name}") is not None:
             subparsers.add_parser(name, help=summary)
     return parser
 
@@ -112,7 +112,7 @@ def _main(arguments: list[str]) -> int:
     gc.set_threshold(LITTLE_GARBAGE)
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it reads all packages for them
     first = next((word for word in arguments if not word.startswith("-")), None)
-    exists = first in COMMANDS and importlib.util.find_spec(f"emulate.commands.{first}")
+    exists = first in COMMANDS and importlib.util.find_spec(f"qdisclab.emulate.commands.{first}")
     try:
         parser = build_parser(first if exists else None)
         args, others = parser.parse_known_args(arguments)

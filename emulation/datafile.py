@@ -15,7 +15,7 @@ from collections.abc import Hashable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, NoReturn
 
-from emulation.errors import DamagedData
+from qdisclab.emulation.errors import DamagedData
 
 #: In the provenance of a run without data: what it measured, numbers by name.
 MEASURES = "measures"

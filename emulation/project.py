@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Final
 
 #: The folder with the packages: a checkout, or the installed `qdisclab`.
-ROOT: Final = Path(str(files("emulation"))).resolve().parent
+ROOT: Final = Path(str(files("qdisclab.emulation"))).resolve().parent
 
 
 def folder(name: str) -> Path:

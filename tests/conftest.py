@@ -12,12 +12,12 @@ from unittest import mock
 
 import pytest
 
-from emulation.config import ownfile
-from emulation.config.catalogue import experiment, load
-from emulation.errors import ConfigError
-from emulation.model.run import Experiment
-from emulation.runs import speed
-from emulation.study import studies, trust
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.config.catalogue import experiment, load
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.runs import speed
+from qdisclab.emulation.study import studies, trust
 from tests import ROOT
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has

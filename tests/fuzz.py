@@ -78,14 +78,14 @@ def _unpacked(pattern: str, number: int) -> list[bytes]:
 
 
 def _run_file(path: Path) -> Any:
-    from analysis.runs.dataset import RunFile
+    from qdisclab.analysis.runs.dataset import RunFile
 
     record = path.with_name("seed-001.json")
     return RunFile("mine", "x", "modern", "10/1", "codel", "cubic", 1, path, record, "mine/x")
 
 
 def _flent(path: Path) -> None:
-    from analysis.runs.flentfile import read_flent, read_series
+    from qdisclab.analysis.runs.flentfile import read_flent, read_series
     from studies.gbw2015.measures.spread import flow_starts
 
     file = _run_file(path)
@@ -93,14 +93,14 @@ def _flent(path: Path) -> None:
 
 
 def _lint(path: Path) -> object:
-    from analysis.measures.lint import lint
-    from analysis.runs.rigrecord import read_rig
+    from qdisclab.analysis.measures.lint import lint
+    from qdisclab.analysis.runs.rigrecord import read_rig
 
     return lint(read_rig(path))
 
 
 def _compared(path: Path) -> None:
-    from emulation.checks.compare import compare, load
+    from qdisclab.emulation.checks.compare import compare, load
 
     other = path.with_name("other.flent.gz")
     other.write_bytes(gzip.compress(b'{"results": {"a": [1]}, "x_values": [0], "metadata": {}}'))
@@ -108,9 +108,9 @@ def _compared(path: Path) -> None:
 
 
 def _provenance(path: Path) -> None:
-    from analysis.runs.dataset import facts, read_record, usable
-    from analysis.site.inventory import _rows
-    from emulation.checks.verify import Shipped
+    from qdisclab.analysis.runs.dataset import facts, read_record, usable
+    from qdisclab.analysis.site.inventory import _rows
+    from qdisclab.emulation.checks.verify import Shipped
 
     file = _run_file(path.with_name("seed-001.flent.gz"))
 
@@ -123,7 +123,7 @@ def _provenance(path: Path) -> None:
 
 
 def _rows(path: Path) -> object:
-    from emulation import datafile
+    from qdisclab.emulation import datafile
 
     return datafile.read_rows(path)
 
@@ -135,13 +135,13 @@ def _packets(path: Path) -> object:
 
 
 def _pcap(path: Path) -> object:
-    from emulation.captures import pcap
+    from qdisclab.emulation.captures import pcap
 
     return [str(packet) for packet in pcap.read(path)]
 
 
 def _probe(path: Path) -> object:
-    from analysis.runs import recorded
+    from qdisclab.analysis.runs import recorded
     from studies.gbw2015.measures import drops
 
     text = json.dumps({"run": RUN, "length_s": 10})
@@ -150,26 +150,26 @@ def _probe(path: Path) -> object:
 
 
 def _published(path: Path) -> None:
-    from analysis.runs.published import read_facts, read_published
+    from qdisclab.analysis.runs.published import read_facts, read_published
 
     _each(lambda: read_facts(path), lambda: read_published(path))
 
 
 def _figure(path: Path) -> object:
-    from analysis.site.figurefile import read_figure
+    from qdisclab.analysis.site.figurefile import read_figure
 
     return read_figure(path).cells()
 
 
 def _summary(path: Path) -> object:
-    from analysis.site.outputs import read_summary
+    from qdisclab.analysis.site.outputs import read_summary
 
     return read_summary(path)
 
 
 def _study(path: Path) -> None:
-    from emulate.cli import main
-    from emulation.errors import ConfigError
+    from qdisclab.emulate.cli import main
+    from qdisclab.emulation.errors import ConfigError
 
     for name in ("probe.py", "send.py"):
         path.with_name(name).write_text("")
@@ -181,7 +181,7 @@ def _study(path: Path) -> None:
 
 
 def _studies() -> list[bytes]:
-    from emulation.study import template
+    from qdisclab.emulation.study import template
 
     shipped = _of_studies("study.yaml")
     texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
@@ -191,7 +191,7 @@ def _studies() -> list[bytes]:
 
 
 def _plain(text: bytes) -> Any:
-    from emulation.study.source import Source
+    from qdisclab.emulation.study.source import Source
 
     return Source.read(text.decode(errors="replace")).value
 
@@ -215,8 +215,8 @@ def _summaries() -> list[bytes]:
 
 
 def _errors() -> tuple[type[Exception], ...]:
-    from analysis.errors import DataError
-    from emulation.errors import EmulationError
+    from qdisclab.analysis.errors import DataError
+    from qdisclab.emulation.errors import EmulationError
 
     return DataError, EmulationError
 

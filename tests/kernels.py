@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from emulation import kernel
+from qdisclab.emulation import kernel
 
 TODAY = "7.2"
 

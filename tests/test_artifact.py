@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from emulate.cli import build_parser
+from qdisclab.emulate.cli import build_parser
 from tests import ROOT
 
 PAGE = (ROOT / "docs/artifact.md").read_text()

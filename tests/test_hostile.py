@@ -16,16 +16,16 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs import files
-from analysis.site import pages as pages_module, report
-from analysis.site.figurefile import read_figure
-from emulate.cli import main
-from emulation import datafile
-from emulation.captures import pcap
-from emulation.errors import ConfigError, DamagedData, EmulationError, printable
-from emulation.model import sysctls
-from emulation.study.source import MOST_TEXT, Source
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs import files
+from qdisclab.analysis.site import pages as pages_module, report
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulate.cli import main
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError, printable
+from qdisclab.emulation.model import sysctls
+from qdisclab.emulation.study.source import MOST_TEXT, Source
 from studies.khademi2013.captures import table
 from tests import studyfile
 from tests.data.synthetic_results import write_data, write_results

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 import shutil
 import subprocess
 import sys
@@ -16,9 +17,9 @@ from tests import ROOT
 
 @pytest.fixture
 def checkout(root: Path, tmp_path: Path) -> Path:
-    for name in ("analysis", "emulate", "emulation", "workflow"):
+    for name in ("analysis", "emulate", "emulation", "qdisclab", "workflow"):
         ignored = shutil.ignore_patterns("__pycache__")
-        shutil.copytree(root / name, tmp_path / name, ignore=ignored)
+        shutil.copytree(root / name, tmp_path / name, ignore=ignored, symlinks=True)
     shutil.copy(root / "pyproject.toml", tmp_path)
     return tmp_path
 
@@ -30,12 +31,12 @@ def lint(folder: Path) -> subprocess.CompletedProcess[str]:
 
 #: A module and what it must not import.
 WRONG = {
-    "analysis/measures/metrics.py": "analysis.site.outputs",
-    "analysis/site/pages.py": "emulation.runs.campaign",
-    "emulation/model/run.py": "emulation.config.job",
-    "emulation/config/catalogue.py": "emulation.machine.vm",
+    "analysis/measures/metrics.py": "qdisclab.analysis.site.outputs",
+    "analysis/site/pages.py": "qdisclab.emulation.runs.campaign",
+    "emulation/model/run.py": "qdisclab.emulation.config.job",
+    "emulation/config/catalogue.py": "qdisclab.emulation.machine.vm",
     "emulation/runs/run.py": "workflow.plan",
-    "workflow/plan.py": "emulate.commands.list",
+    "workflow/plan.py": "qdisclab.emulate.commands.list",
 }
 
 
@@ -48,6 +49,7 @@ def test_a_wrong_import_is_found(checkout: Path) -> None:
     assert found.returncode == 1
     for file, wrong in WRONG.items():
         name = file.removesuffix(".py").replace("/", ".")
+        name = name if name.startswith("workflow") else f"qdisclab.{name}"
         assert f"{name} -> {wrong}" in found.stdout
 
 
@@ -59,7 +61,7 @@ def test_studies_import_what_is_below_the_command_line_and_no_other_study() -> N
         f"{path.relative_to(ROOT)}: {module}"
         for path in files
         for module in imported(ast.parse(path.read_text()))
-        if module.partition(".")[0] in ("emulate", "studies", "tests", "workflow")
+        if re.match(r"(qdisclab\.emulate|studies|tests|workflow)\b", module)
     ]
     assert wrong == []
 

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from emulation.study import studies
+from qdisclab.emulation.study import studies
 from tests import ROOT
 
 SHARED = ("analysis", "emulation", "emulate", "workflow", "Snakefile")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tests import ROOT
 
-PACKAGES = ("analysis", "emulate", "emulation", "tests", "workflow")
+PACKAGES = ("analysis", "emulate", "emulation", "qdisclab", "tests", "workflow")
 
 #: What a user makes, or a command: named in pages, and not in the repository.
 MADE = re.compile(
@@ -86,7 +86,7 @@ def defined(module: str) -> frozenset[str] | None:
 
     Return None where there is no such module.
     """
-    path = ROOT / module.replace(".", "/")
+    path = ROOT / module.removeprefix("qdisclab.").replace(".", "/")
     source = path / "__init__.py" if path.is_dir() else path.with_suffix(".py")
     if not source.is_file():
         return frozenset() if path.is_dir() else None

@@ -12,8 +12,8 @@ from typing import Any
 import flent.runners
 import pytest
 
-from emulation.host.cache import cache_dir
-from emulation.kernel import recipe as recipes, source as sources
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import recipe as recipes, source as sources
 from tests import ROOT
 
 PATCH = ROOT / "docs/upstream/flent-tc-statistics.patch"

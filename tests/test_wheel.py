@@ -20,10 +20,11 @@ import sys
 sys.path.insert(0, {site!r})
 for name in {names!r}:
     sys.modules[name] = None
-import qdisclab, emulation
-assert emulation.__file__.startswith({site!r}), emulation.__file__
+import qdisclab.emulate.cli as cli
+assert cli.__file__.startswith({site!r}), cli.__file__
+assert not {{"analysis", "emulate", "emulation"}} & set(sys.modules)
 sys.argv[0] = "emulate"
-sys.exit(qdisclab.main())
+sys.exit(cli.main())
 """
 
 
@@ -72,7 +73,7 @@ def test_it_lists_what_the_checkout_lists(site: Path, tmp_path: Path) -> None:
     installed = emulate(site, "list", "gbw2015", cwd=tmp_path)
     assert installed.returncode == 0, installed.stderr
     here = subprocess.run(
-        [sys.executable, "-m", "emulate.cli", "list", "gbw2015"],
+        [sys.executable, "-m", "qdisclab.emulate.cli", "list", "gbw2015"],
         cwd=ROOT,
         capture_output=True,
         text=True,

@@ -14,7 +14,7 @@ from contextlib import suppress
 from functools import partial
 from typing import NoReturn
 
-from emulation.errors import INTERRUPTED
+from qdisclab.emulation.errors import INTERRUPTED
 from workflow import reproduce
 
 

@@ -16,12 +16,12 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from emulation import errors, kernel, project
-from emulation.errors import KernelBuildError, MissingTool
-from emulation.host import bundle, debs, lock, seal
-from emulation.host.digest import sha256
-from emulation.kernel import archive, module
-from emulation.machine import layer, rootfs
+from qdisclab.emulation import errors, kernel, project
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
+from qdisclab.emulation.host import bundle, debs, lock, seal
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import archive, module
+from qdisclab.emulation.machine import layer, rootfs
 
 #: The kernels of all runs that ship.
 SERIES = ("6.12", "7.2")

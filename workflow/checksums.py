@@ -11,10 +11,10 @@ import json
 import sys
 from pathlib import Path
 
-from emulation import project
-from emulation.runs.index import indexes
-from emulation.runs.run import kernel_log
-from emulation.study import studies
+from qdisclab.emulation import project
+from qdisclab.emulation.runs.index import indexes
+from qdisclab.emulation.runs.run import kernel_log
+from qdisclab.emulation.study import studies
 
 NAME = "SHA256SUMS"
 DATA = project.folder("data")

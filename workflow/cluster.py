@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-from emulation.errors import EmulationError, MissingTool, command
+from qdisclab.emulation.errors import EmulationError, MissingTool, command
 
 #: Seconds that cancelled jobs may take to end.
 PATIENCE_S = 120.0

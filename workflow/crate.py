@@ -14,7 +14,7 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation.project import ROOT
+from qdisclab.emulation.project import ROOT
 
 if TYPE_CHECKING:
     from workflow.plan import Plan

@@ -8,20 +8,20 @@ from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
-from analysis.runs import study
-from analysis.runs.dataset import RunFile, cells_of, index_of
-from analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
-from analysis.sources import closure, own_code
-from emulation.config import ownfile
-from emulation.config.catalogue import all_labels, experiment, experiments, select
-from emulation.errors import ConfigError
-from emulation.host.cache import digest, state, states
-from emulation.model.run import Experiment, Run, era_and_kernel
-from emulation.model.units import Duration
-from emulation.project import ROOT
-from emulation.runs.index import indexes
-from emulation.study import studies
-from emulation.study.schema import unknown
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.runs.dataset import RunFile, cells_of, index_of
+from qdisclab.analysis.site.figurefile import Cell, FigureFile, check_values, read_figure
+from qdisclab.analysis.sources import closure, own_code
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.config.catalogue import all_labels, experiment, experiments, select
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.cache import digest, state, states
+from qdisclab.emulation.model.run import Experiment, Run, era_and_kernel
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.project import ROOT
+from qdisclab.emulation.runs.index import indexes
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.schema import unknown
 
 #: What draws a figure beside its notebook.
 EXECUTE = Path("analysis/site/execute.py")
@@ -315,7 +315,7 @@ class Plan:
             start += own_code(figure.study, "measures", "plots")
         code = closure(start)
         # The parameter file, which it reads, is there as a file.
-        code += closure([EXECUTE], without=["analysis.site.figurefile"])
+        code += closure([EXECUTE], without=["qdisclab.analysis.site.figurefile"])
         code += [TEMPLATES / name for name in NOTEBOOK_TEMPLATES]
         paths = [figure.study / name for module, name in READ.items() if module in code]
         code += [path for path in paths if path.is_file()]

@@ -15,20 +15,21 @@ from pathlib import Path
 
 import pandas as pd
 
-import analysis
-from emulation import kinds, project
-from emulation.config import catalogue
-from emulation.errors import EmulationError
-from emulation.study import studies
+from qdisclab import analysis
+from qdisclab.emulation import kinds, project
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.study import studies
 
 #: What figures, their notebooks, kernels and runs import without being asked, or as they start.
 IMPORTED = (
     "IPython.core.completerlib", "IPython.core.debugger", "IPython.core.logger",
     "IPython.core.oinspect", "IPython.extensions.storemagic", "IPython.lib.lexers",
-    "emulate.commands.run", "ipykernel.debugger", "ipykernel.kernelapp", "ipykernel.kernelspec",
+    "ipykernel.debugger", "ipykernel.kernelapp", "ipykernel.kernelspec",
     "matplotlib.backends.backend_agg", "matplotlib.backends.backend_svg", "matplotlib.pyplot",
-    "psutil", "pyarrow.dataset", "pyarrow.parquet", "scipy.stats", "seaborn", "sqlite3",
-    "tornado.platform.asyncio", "workflow.kernels", "xml.dom.expatbuilder",
+    "psutil", "pyarrow.dataset", "pyarrow.parquet", "qdisclab.emulate.commands.run",
+    "scipy.stats", "seaborn", "sqlite3", "tornado.platform.asyncio", "workflow.kernels",
+    "xml.dom.expatbuilder",
 )  # fmt: skip
 
 
@@ -57,9 +58,9 @@ def _read_studies() -> None:
 
 def _measure_nothing() -> None:
     """Know the measures of all studies and their code, and check a table without rows."""
-    from analysis.measures import registry, table
-    from analysis.runs import study
-    from analysis.sources import digest
+    from qdisclab.analysis.measures import registry, table
+    from qdisclab.analysis.runs import study
+    from qdisclab.analysis.sources import digest
 
     for folder in study.known():
         for measure in registry.registry_of(folder).measures.values():
@@ -71,7 +72,7 @@ def _measure_nothing() -> None:
 def _draw(folder: Path) -> None:
     from matplotlib.figure import Figure
 
-    from analysis.plots import style
+    from qdisclab.analysis.plots import style
 
     def draw(palette: style.Palette) -> Figure:
         figure = Figure(layout="constrained")
@@ -85,7 +86,7 @@ def _draw(folder: Path) -> None:
 
 
 def _write_a_page() -> None:
-    from analysis.site import notebookpage, pages
+    from qdisclab.analysis.site import notebookpage, pages
 
     environment = pages.common()
     for name in environment.list_templates(extensions=["html"]):

@@ -19,7 +19,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from analysis.words import duration
+from qdisclab.analysis.words import duration
 
 #: As Snakemake's option --logger has it.
 NAME = "progress"

@@ -29,11 +29,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.site import verdicts
-from analysis.site.gallery import Shown, agreement, collect
-from emulation.errors import EmulationError
-from emulation.model.run import DEFAULT_ERA
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site import verdicts
+from qdisclab.analysis.site.gallery import Shown, agreement, collect
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.model.run import DEFAULT_ERA
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
 #: The pictures of pages, each with the figure that it is.
@@ -377,7 +377,7 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         claims = verdicts.read(options.results)
         if not claims:
-            remedy = "Make it with `python -m analysis.site.claims`"
+            remedy = "Make it with `python -m qdisclab.analysis.site.claims`"
             raise DataError.of(options.results / verdicts.FILE, "has no claims", remedy)
         results = Results(collect(options.results), claims)
         differs = False

@@ -12,10 +12,10 @@ import json
 import sys
 from pathlib import Path
 
-from emulation import kernel
-from emulation.errors import KernelBuildError, MissingTool, command
-from emulation.machine import layer, rootfs
-from emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import KernelBuildError, MissingTool, command
+from qdisclab.emulation.machine import layer, rootfs
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 
 def identity(part: str, series: str | None) -> dict[str, str]:
@@ -31,7 +31,7 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     built = kernel.build(series=series)
     if part == "kernel":
         return {"series": built.series, "release": built.release, "digest": built.digest}
-    from emulation.kernel import module  # takes more of this package than a kernel does
+    from qdisclab.emulation.kernel import module  # takes more of this package than a kernel does
 
     digests = {}
     for folder in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):

@@ -20,9 +20,9 @@ from typing import Any
 
 import yaml
 
-from emulation import project
-from emulation.host import debs, lock
-from emulation.host.digest import sha256
+from qdisclab.emulation import project
+from qdisclab.emulation.host import debs, lock
+from qdisclab.emulation.host.digest import sha256
 from workflow import bundle
 
 #: Of what the archive for machines without a network installs.

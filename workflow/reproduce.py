@@ -20,16 +20,16 @@ from typing import TYPE_CHECKING, Any
 
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from analysis.words import duration
-from emulation import kernel
-from emulation.checks import stale
-from emulation.errors import INTERRUPTED, ConfigError, EmulationError
-from emulation.runs.speed import wall_seconds
+from qdisclab.analysis.words import duration
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import stale
+from qdisclab.emulation.errors import INTERRUPTED, ConfigError, EmulationError
+from qdisclab.emulation.runs.speed import wall_seconds
 from workflow import cluster, crate, progress, steps
 from workflow.progress import LogHandler, Work
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
     from workflow.plan import Plan
 
 #: Seconds that a fork takes beside its run, which is predicted whole (1.35 s for one of 1.17).
@@ -116,7 +116,7 @@ def print_left_out(plan: Plan) -> None:
 def show_figures(plan: Plan, failed: list[str]) -> None:
     """Write the page of the figures that have been drawn, with the runs that `failed`; the last
     step of the graph does that where it is reached."""
-    from analysis.site import report
+    from qdisclab.analysis.site import report
 
     with suppress(EmulationError, OSError):
         report.grow(plan.pages, failed)

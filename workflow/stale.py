@@ -8,10 +8,10 @@ import sys
 from collections import Counter
 from pathlib import Path
 
-from emulation.checks.stale import causes, sentences
-from emulation.errors import command
-from emulation.runs.index import indexes
-from emulation.study import studies
+from qdisclab.emulation.checks.stale import causes, sentences
+from qdisclab.emulation.errors import command
+from qdisclab.emulation.runs.index import indexes
+from qdisclab.emulation.study import studies
 
 
 @command

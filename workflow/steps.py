@@ -25,7 +25,7 @@ from pathlib import Path
 from threading import Lock, Thread
 from typing import Any
 
-from emulation.errors import EmulationError
+from qdisclab.emulation.errors import EmulationError
 
 #: The variable of the environment that has the address of who serves.
 ADDRESS = "QDISC_LAB_STEPS"
@@ -150,7 +150,7 @@ def _kernel(options: list[str], folder: str, environment: dict[str, str]) -> Non
 
 def _figure(options: list[str]) -> int:
     """Draw a figure, and show it on the page that grows."""
-    from analysis.site import execute, pages, report
+    from qdisclab.analysis.site import execute, pages, report
 
     given = execute.parse(options)
     status = execute.draw(given, KERNELS if ADDRESS in os.environ else None)
@@ -169,7 +169,7 @@ def _was_written(page: Path) -> bool:
 
 
 def _run(options: list[str]) -> int:
-    from emulate import cli
+    from qdisclab.emulate import cli
 
     return cli.main(["run", *options])
 
@@ -181,9 +181,9 @@ def _main_of(module: str, options: list[str]) -> int:
 STEPS: Mapping[str, Callable[[list[str]], int]] = {
     "figure": _figure,
     "run": _run,
-    "measures": partial(_main_of, "analysis.measures.__main__"),
-    "claims": partial(_main_of, "analysis.site.claims"),
-    "report": partial(_main_of, "analysis.site.report"),
+    "measures": partial(_main_of, "qdisclab.analysis.measures.__main__"),
+    "claims": partial(_main_of, "qdisclab.analysis.site.claims"),
+    "report": partial(_main_of, "qdisclab.analysis.site.report"),
 }
 
 

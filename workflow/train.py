@@ -22,12 +22,12 @@ import tempfile
 from dataclasses import replace
 from pathlib import Path
 
-from emulation.checks import bench
-from emulation.errors import KernelBuildError, command
-from emulation.host import confine
-from emulation.host.cache import cache_dir
-from emulation.kernel import make, recipe as recipes, source as sources
-from emulation.machine import rootfs
+from qdisclab.emulation.checks import bench
+from qdisclab.emulation.errors import KernelBuildError, command
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
+from qdisclab.emulation.machine import rootfs
 
 PATCH = "training.patch"
 SCENARIOS = ("rrul-10", "rrul-100", "rrul-40-3")

@@ -12,12 +12,12 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.claims import record
-from analysis.claims.check import Condition, Lacking, Same, checks
-from analysis.claims.explanation import Cell, Variation
-from analysis.claims.plugin import MODULE, Rules, rules_of
-from analysis.claims.summary import as_json
-from analysis.claims.verdict import (
+from qdisclab.analysis.claims import record
+from qdisclab.analysis.claims.check import Condition, Lacking, Same, checks
+from qdisclab.analysis.claims.explanation import Cell, Variation
+from qdisclab.analysis.claims.plugin import MODULE, Rules, rules_of
+from qdisclab.analysis.claims.summary import as_json
+from qdisclab.analysis.claims.verdict import (
     OPEN,
     Assessment,
     Judgement,
@@ -27,13 +27,13 @@ from analysis.claims.verdict import (
     Verdict,
     judge,
 )
-from analysis.errors import DataError
-from analysis.measures.table import measure_study
-from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import StudyFolder
-from emulation.config import ownfile
-from emulation.model.era import ERAS
-from emulation.model.run import DEFAULT_ERA
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.table import measure_study
+from qdisclab.analysis.runs.statement import Claim, read_claims
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.model.era import ERAS
+from qdisclab.emulation.model.run import DEFAULT_ERA
 
 #: The eras that decide where a study fixes none: the latest first.
 ALL_ERAS: Final = tuple(sorted({*ERAS} - {DEFAULT_ERA}, reverse=True))

@@ -12,11 +12,11 @@ from typing import Final, Literal
 import numpy as np
 import scipy
 
-from analysis.claims.quantity import Cells, Quantity as Quantity, aligned
-from analysis.measures import agreement
-from analysis.measures.agreement import REPETITIONS
-from analysis.measures.registry import metrics
-from analysis.runs.flentfile import Floats
+from qdisclab.analysis.claims.quantity import Cells, Quantity as Quantity, aligned
+from qdisclab.analysis.measures import agreement
+from qdisclab.analysis.measures.agreement import REPETITIONS
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.analysis.runs.flentfile import Floats
 
 Missing = Literal[
     "data", "metric", "resolution", "seeds", "spread", "rule", "setting", "read back", "distance"

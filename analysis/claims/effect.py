@@ -9,8 +9,8 @@ from typing import Final
 import numpy as np
 import scipy
 
-from analysis.claims.check import Statistic
-from analysis.runs.flentfile import Floats
+from qdisclab.analysis.claims.check import Statistic
+from qdisclab.analysis.runs.flentfile import Floats
 
 RESAMPLES: Final = 2000
 

@@ -10,16 +10,16 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
-from analysis.claims.explanation import Variation
-from analysis.claims.verdict import Rule
-from analysis.errors import DataError
-from analysis.measures.registry import registry_of
-from analysis.runs.statement import Claim
-from analysis.runs.study import StudyFolder
-from emulation.model.run import Point
-from emulation.study import code, studies
-from emulation.study.schema import unknown
+from qdisclab.analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
+from qdisclab.analysis.claims.explanation import Variation
+from qdisclab.analysis.claims.verdict import Rule
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.registry import registry_of
+from qdisclab.analysis.runs.statement import Claim
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation.model.run import Point
+from qdisclab.emulation.study import code, studies
+from qdisclab.emulation.study.schema import unknown
 
 
 class Rules(NamedTuple):

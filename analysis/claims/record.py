@@ -10,11 +10,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.errors import DataError
-from analysis.runs.study import StudyFolder
-from analysis.sources import digest as code_digest
-from emulation.host.cache import digest, recalled, remembered, states
-from emulation.project import ROOT
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.analysis.sources import digest as code_digest
+from qdisclab.emulation.host.cache import digest, recalled, remembered, states
+from qdisclab.emulation.project import ROOT
 
 FOLDER: Final = "verdicts"
 

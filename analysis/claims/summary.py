@@ -4,10 +4,10 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from analysis.claims.check import Printed
-from analysis.claims.effect import number
-from analysis.claims.verdict import Assessment, Finding, Judgement
-from analysis.runs.statement import Claim
+from qdisclab.analysis.claims.check import Printed
+from qdisclab.analysis.claims.effect import number
+from qdisclab.analysis.claims.verdict import Assessment, Finding, Judgement
+from qdisclab.analysis.runs.statement import Claim
 
 #: What a claim is shown with as its study has it.
 STATED: Final = ("id", "paper", "section", "figure", "place", "kind", "statement", "note")

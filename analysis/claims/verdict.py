@@ -15,7 +15,7 @@ from typing import Final, Literal
 import numpy as np
 import pandas as pd
 
-from analysis.claims.check import (
+from qdisclab.analysis.claims.check import (
     DIFFERENCE,
     FACTOR,
     GROWTH,
@@ -32,12 +32,12 @@ from analysis.claims.check import (
     Some,
     Statistic,
 )
-from analysis.claims.effect import Effect, effect, number
-from analysis.claims.record import Verdict as Verdict
-from analysis.measures.registry import metrics
-from analysis.measures.table import SAME_AS
-from analysis.runs.flentfile import Floats
-from analysis.runs.statement import Claim
+from qdisclab.analysis.claims.effect import Effect, effect, number
+from qdisclab.analysis.claims.record import Verdict as Verdict
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.analysis.measures.table import SAME_AS
+from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.analysis.runs.statement import Claim
 
 Rule = Condition | Same | Callable[[Claim], Condition]
 """A condition, or a function that makes one of the values that the claim prints; or the rule of

@@ -15,16 +15,16 @@ from typing import Any, Final
 import ipywidgets as widgets
 import pandas as pd
 
-from analysis.live import readings, reference
-from analysis.plots import style
-from analysis.runs.settings import linux_of
-from analysis.words import NONE, number
-from emulation.config import explore, ownfile, remarks
-from emulation.config.explore import Choice
-from emulation.errors import EmulationError, Interrupted
-from emulation.model.era import ERAS
-from emulation.model.units import Duration, Rate, UnitError
-from emulation.runs.live import Live
+from qdisclab.analysis.live import readings, reference
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs.settings import linux_of
+from qdisclab.analysis.words import NONE, number
+from qdisclab.emulation.config import explore, ownfile, remarks
+from qdisclab.emulation.config.explore import Choice
+from qdisclab.emulation.errors import EmulationError, Interrupted
+from qdisclab.emulation.model.era import ERAS
+from qdisclab.emulation.model.units import Duration, Rate, UnitError
+from qdisclab.emulation.runs.live import Live
 
 LOOK_S: Final = 0.25  # between two looks at the run
 DRAW_SHARE: Final = 0.3  # of the time at most goes into drawing

@@ -13,9 +13,9 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import reference
-from analysis.plots.style import Palette, look
-from analysis.runs.flentfile import Floats
+from qdisclab.analysis.plots.marks import reference
+from qdisclab.analysis.plots.style import Palette, look
+from qdisclab.analysis.runs.flentfile import Floats
 
 DELAY_S: Final = 5.0  # of flent, before and after the load
 GRID_S: Final = 0.2

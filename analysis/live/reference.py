@@ -3,12 +3,12 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from analysis.errors import DataError
-from analysis.measures import metrics
-from analysis.plots.panels import PUBLISHED_CC
-from analysis.runs import dataset
-from analysis.runs.published import read_published
-from emulation.model.run import Point
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import metrics
+from qdisclab.analysis.plots.panels import PUBLISHED_CC
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.published import read_published
+from qdisclab.emulation.model.run import Point
 
 #: Quantity -> its value: latency (ms, induced), download, upload (Mbit/s).
 Values = Mapping[str, float]

@@ -1,4 +1,4 @@
-"""`python -m analysis.measures --data data --output results/measured` measures all runs.
+"""`python -m qdisclab.analysis.measures --data data --output results/measured` measures all runs.
 
 Leaves a tidy table per study and experiment, `<output>/<study>/<experiment>.parquet`: one row per
 run and metric (`table.MEASURED`). What was measured before and is as it was is not measured again.
@@ -10,15 +10,17 @@ import shutil
 import sys
 from pathlib import Path
 
-from analysis.measures.table import NOTHING, SAME_AS, measure_study
-from analysis.runs import study
-from emulation.errors import command
+from qdisclab.analysis.measures.table import NOTHING, SAME_AS, measure_study
+from qdisclab.analysis.runs import study
+from qdisclab.emulation.errors import command
 
 
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.measures", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m qdisclab.analysis.measures", description=__doc__
+    )
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     parser.add_argument("--output", type=Path, required=True, help="where the tables go")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")

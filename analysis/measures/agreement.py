@@ -12,7 +12,7 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from analysis.runs.flentfile import Floats
+from qdisclab.analysis.runs.flentfile import Floats
 
 REPETITIONS: Final = 30  # of the papers
 MEDIAN: Final = np.sqrt(np.pi / 2)  # its standard error by that of the mean, of normal values

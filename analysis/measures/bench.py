@@ -13,12 +13,12 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.fairness import jain
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile, read_record
-from analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
-from emulation.datafile import read_json
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.fairness import jain
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile, read_record
+from qdisclab.analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
+from qdisclab.emulation.datafile import read_json
 
 BEFORE_S: Final = (0.0, 4.5)
 #: Length of the load in s -> its seconds that most numbers are about.

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from analysis.measures.metrics import RUN
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import Dataset, RunFile, read_runs
-from analysis.runs.flentfile import TCP_KINDS
+from qdisclab.analysis.measures.metrics import RUN
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_runs
+from qdisclab.analysis.runs.flentfile import TCP_KINDS
 
 JAIN: Final = "jain_index"
 TOTAL: Final = "goodput_total_mbit_s"

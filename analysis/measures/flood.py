@@ -5,11 +5,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.metrics import RUN, in_window
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import Dataset, RunFile, read_runs
-from analysis.runs.flentfile import PING_KINDS, RERUN
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import RUN, in_window
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_runs
+from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN
 
 LATENCY: Final = "probe_rtt_ms"
 TOTAL: Final = "goodput_total_mbit_s"

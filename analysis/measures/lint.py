@@ -11,7 +11,7 @@ from typing import Final
 
 import numpy as np
 
-from analysis.runs.rigrecord import DOWN, UP, Interface, RigRecord, rate_mbit_s
+from qdisclab.analysis.runs.rigrecord import DOWN, UP, Interface, RigRecord, rate_mbit_s
 
 WRONG, UNKNOWN, NOTE = "wrong", "unknown", "note"
 

@@ -24,16 +24,16 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
-from analysis.measures import metrics
-from analysis.runs.dataset import RunFile, read_record, run_at
-from analysis.runs.flentfile import read_flent
-from analysis.runs.published import PUBLISHED, read_table
-from analysis.runs.study import StudyFolder
-from emulation.captures import pair
-from emulation.datafile import FLENT, OUTPUT
-from emulation.host.cache import cache_dir, digest, state, states
-from emulation.study.schema import unknown
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import metrics
+from qdisclab.analysis.runs.dataset import RunFile, read_record, run_at
+from qdisclab.analysis.runs.flentfile import read_flent
+from qdisclab.analysis.runs.published import PUBLISHED, read_table
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation.captures import pair
+from qdisclab.emulation.datafile import FLENT, OUTPUT
+from qdisclab.emulation.host.cache import cache_dir, digest, state, states
+from qdisclab.emulation.study.schema import unknown
 
 FOLDER: Final = "measured"
 TABLE: Final = "measured.csv"

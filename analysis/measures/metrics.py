@@ -14,10 +14,10 @@ import pandas as pd
 import scipy
 from numpy.typing import ArrayLike
 
-from analysis.errors import DataError, require_one
-from analysis.measures import agreement
-from analysis.runs.dataset import Dataset
-from analysis.runs.flentfile import PING_KINDS, TCP_KINDS
+from qdisclab.analysis.errors import DataError, require_one
+from qdisclab.analysis.measures import agreement
+from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.flentfile import PING_KINDS, TCP_KINDS
 
 Window = Literal["loaded", "full"]
 LatencyDefinition = Literal["mean_minus_base", "mean_span"]

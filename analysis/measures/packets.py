@@ -16,11 +16,11 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import fairness
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile
-from emulation.captures import packets
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import fairness
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.captures import packets
 
 QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 ECN: Final = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")

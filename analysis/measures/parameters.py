@@ -7,11 +7,11 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.runs.order import in_order
-from analysis.runs.published import read_table
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Point
-from emulation.model.units import Option, Quantity, Rate
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Point
+from qdisclab.emulation.model.units import Option, Quantity, Rate
 
 PRINTED: Final = pa.DataFrameSchema(
     {

@@ -6,7 +6,7 @@ runs predict a row, the value, and how sure it is. The value is the mean over se
 these scatter as ours do (prediction interval of the normal distribution; Hahn and Meeker,
 Statistical Intervals, Sec. 4.8); with a scatter of nothing they are the value.
 
-    python -m analysis.measures.prediction studies/mine --data data
+    python -m qdisclab.analysis.measures.prediction studies/mine --data data
 """
 
 import argparse
@@ -21,13 +21,13 @@ import pandas as pd
 import pandera.pandas as pa
 import scipy
 
-from analysis.errors import DataError
-from analysis.measures import measured
-from analysis.measures.table import measure_run
-from analysis.runs.dataset import RunFile, run_at
-from analysis.runs.published import read_table
-from analysis.runs.study import StudyFolder
-from emulation.errors import command
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import measured
+from qdisclab.analysis.measures.table import measure_run
+from qdisclab.analysis.runs.dataset import RunFile, run_at
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation.errors import command
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")

@@ -8,13 +8,13 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from analysis.errors import DataError
-from analysis.measures import packets
-from analysis.runs.files import read_csv
-from analysis.runs.flentfile import RERUN
-from emulation.kinds.probes.base import CAPTURE, QUEUE
-from emulation.kinds.probes.probe import Probe
-from emulation.model.run import Run
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import packets
+from qdisclab.analysis.runs.files import read_csv
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.kinds.probes.base import CAPTURE, QUEUE
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.model.run import Run
 
 MOST_ROWS: Final = 10_000_000
 """Of the tables of all runs together, which take some 150 bytes of memory a row."""

@@ -24,15 +24,15 @@ from typing import Final, TypeVar
 
 import pandas as pd
 
-from analysis import measures as package
-from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
-from analysis.runs.study import StudyFolder
-from analysis.sources import own_code
-from emulation.model.run import Experiment, Point
-from emulation.study import code, studies
-from emulation.study.schema import unknown
-from emulation.study.source import Source
+from qdisclab.analysis import measures as package
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.analysis.sources import own_code
+from qdisclab.emulation.model.run import Experiment, Point
+from qdisclab.emulation.study import code, studies
+from qdisclab.emulation.study.schema import unknown
+from qdisclab.emulation.study.source import Source
 
 #: What a study's measures are called; a folder of that name has several modules.
 MODULE: Final = "measures"

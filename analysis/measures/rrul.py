@@ -5,11 +5,11 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import flood, metrics
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
-from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import flood, metrics
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
+from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats
 
 STARTUP_S: Final = 20.0  # of load: 25 s of the test, 5 of them idle
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high

@@ -11,12 +11,12 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.measures.metrics import Interval, confidence_interval
-from analysis.measures.table import measure_run
-from analysis.runs.dataset import read_record, run_at
-from analysis.runs.files import read_csv
-from analysis.runs.published import read_table
-from emulation.study import studies
+from qdisclab.analysis.measures.metrics import Interval, confidence_interval
+from qdisclab.analysis.measures.table import measure_run
+from qdisclab.analysis.runs.dataset import read_record, run_at
+from qdisclab.analysis.runs.files import read_csv
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.emulation.study import studies
 
 STUDY: Final = "rfc7928"
 SEEDS: Final = 3

@@ -17,21 +17,21 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
-from analysis.measures.registry import Measure, measure_of, metrics, registry_of
-from analysis.measures.unloaded import unloaded
-from analysis.runs import recorded
-from analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
-from analysis.runs.flentfile import RERUN
-from analysis.runs.study import StudyFolder, study_at
-from analysis.sources import contents, digest as code_digest
-from emulation import datafile
-from emulation.errors import EmulationError
-from emulation.host.cache import digest, remembered_parts, state
-from emulation.host.pool import workers
-from emulation.study import code
-from emulation.study.schema import unknown
-from emulation.study.studies import FILE
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.registry import Measure, measure_of, metrics, registry_of
+from qdisclab.analysis.measures.unloaded import unloaded
+from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.analysis.runs.study import StudyFolder, study_at
+from qdisclab.analysis.sources import contents, digest as code_digest
+from qdisclab.emulation import datafile
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.cache import digest, remembered_parts, state
+from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.study import code
+from qdisclab.emulation.study.schema import unknown
+from qdisclab.emulation.study.studies import FILE
 
 FOLDER: Final = "measured"  # of the cache
 

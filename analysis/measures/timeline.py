@@ -12,16 +12,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import measured, packets, probed
-from analysis.measures.metrics import in_window, means
-from analysis.measures.registry import metrics
-from analysis.runs import dataset, reports
-from analysis.runs.dataset import RunFile
-from analysis.runs.study import StudyFolder
-from emulation import datafile
-from emulation.datafile import OUTPUT, ROWS
-from emulation.kinds.probes.probe import Probe, recorded
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import measured, packets, probed
+from qdisclab.analysis.measures.metrics import in_window, means
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.analysis.runs import dataset, reports
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation import datafile
+from qdisclab.emulation.datafile import OUTPUT, ROWS
+from qdisclab.emulation.kinds.probes.probe import Probe, recorded
 
 QUANTITIES: Final = {
     "rtt_mean_ms": "Mean RTT of pings (ms)",

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.study import study_at
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.analysis.runs.study import study_at
 
 #: What is at the bottleneck of a run without load.
 UNLOADED_QDISC: Final = "pfifo_fast"

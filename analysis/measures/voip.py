@@ -8,12 +8,12 @@ from typing import Final, Literal, get_args
 
 import pandas as pd
 
-from analysis.errors import require_one
-from analysis.measures.metrics import RUN
-from analysis.measures.registry import Measure, Metric
-from analysis.measures.rrul import goodputs
-from analysis.runs.dataset import Dataset, RunFile, read_runs
-from analysis.runs.flentfile import TCP_KINDS
+from qdisclab.analysis.errors import require_one
+from qdisclab.analysis.measures.metrics import RUN
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.measures.rrul import goodputs
+from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_runs
+from qdisclab.analysis.runs.flentfile import TCP_KINDS
 
 Delay = Literal["minus_base", "span"]
 

@@ -9,11 +9,11 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.metrics import RUN
-from analysis.measures.registry import Measure, Metric
-from analysis.measures.unloaded import unloaded
-from analysis.runs.dataset import Dataset, RunFile, read_runs
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import RUN
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.measures.unloaded import unloaded
+from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_runs
 
 FETCH: Final = "fetch_s"
 NORMALISED: Final = "fetch_normalised"

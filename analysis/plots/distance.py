@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator, NullLocator
 
-from analysis.plots.marks import point
-from analysis.plots.panels import log_axis, panels, qdisc_legend
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.marks import point
+from qdisclab.analysis.plots.panels import log_axis, panels, qdisc_legend
+from qdisclab.analysis.plots.style import Palette
 
 COLUMNS: Final = 4  # of panels, at most
 

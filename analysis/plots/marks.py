@@ -11,7 +11,7 @@ from matplotlib.colors import to_rgba
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from analysis.plots.style import Palette, look
+from qdisclab.analysis.plots.style import Palette, look
 
 DASHED: Final = (0, (4, 3))  # a line that marks a value
 SPREAD: Final = 0.74  # of the distance between two rows, what the points of a row take

@@ -13,10 +13,10 @@ from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.ticker import LogLocator, NullFormatter
 
-from analysis.plots.marks import handle
-from analysis.plots.style import Palette, look
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.plots.marks import handle
+from qdisclab.analysis.plots.style import Palette, look
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 SINGLE_INCH: Final = (7.6, 5.0)
 PANEL_INCH: Final = (5.6, 4.2)

@@ -9,11 +9,18 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.errors import require_several
-from analysis.plots.marks import points, reference
-from analysis.plots.panels import fill_legend, log_axis, name_rows, one_run, panels, qdisc_legend
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
+from qdisclab.analysis.errors import require_several
+from qdisclab.analysis.plots.marks import points, reference
+from qdisclab.analysis.plots.panels import (
+    fill_legend,
+    log_axis,
+    name_rows,
+    one_run,
+    panels,
+    qdisc_legend,
+)
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
 
 PANEL_INCH: Final = 2.5
 ROW_INCH: Final = 0.72

@@ -10,17 +10,17 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse as EllipsePatch
 
-from analysis.measures.metrics import GOODPUT, INDUCED, covariance_ellipse
-from analysis.plots.marks import handle, point
-from analysis.plots.panels import (
+from qdisclab.analysis.measures.metrics import GOODPUT, INDUCED, covariance_ellipse
+from qdisclab.analysis.plots.marks import handle, point
+from qdisclab.analysis.plots.panels import (
     PUBLISHED_CC,
     grid,
     legend,
     qdisc_legend,
 )
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 LATENCY_AXIS: Final = "Mean induced latency (ms) – less is further right"
 

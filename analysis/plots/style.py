@@ -20,9 +20,9 @@ import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 
-from emulation.config.ownfile import drawn
-from emulation.kinds.qdiscs import KINDS
-from emulation.kinds.qdiscs.base import Look
+from qdisclab.emulation.config.ownfile import drawn
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.kinds.qdiscs.base import Look
 
 Theme = Literal["light", "dark"]
 

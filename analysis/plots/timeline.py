@@ -7,12 +7,12 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.errors import require_positive, require_several
-from analysis.measures import measured, timeline
-from analysis.plots.marks import DASHED
-from analysis.plots.panels import log_axis, panels
-from analysis.plots.style import Palette
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.errors import require_positive, require_several
+from qdisclab.analysis.measures import measured, timeline
+from qdisclab.analysis.plots.marks import DASHED
+from qdisclab.analysis.plots.panels import log_axis, panels
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.dataset import RunFile
 
 PANEL_INCH: Final = (3.2, 1.9)
 ACROSS: Final = 4  # runs side by side: a page shrinks what is wider

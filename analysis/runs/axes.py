@@ -11,16 +11,16 @@ from typing import Final
 
 import pandera.pandas as pa
 
-from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
-from analysis.runs.published import read_table
-from analysis.runs.study import StudyFolder, study_at
-from emulation.config.catalogue import experiment
-from emulation.config.request import point_of
-from emulation.errors import ConfigError
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Point
-from emulation.model.units import Duration, Packets, Size, UnitError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.study import StudyFolder, study_at
+from qdisclab.emulation.config.catalogue import experiment
+from qdisclab.emulation.config.request import point_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Point
+from qdisclab.emulation.model.units import Duration, Packets, Size, UnitError
 
 OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
 FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in

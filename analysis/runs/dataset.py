@@ -15,18 +15,25 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from analysis.errors import (
+from qdisclab.analysis.errors import (
     DataError,
     OnlyMeasures,
     require_several,
     require_text,
     require_texts,
 )
-from analysis.runs.flentfile import KINDS, PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
-from emulation import datafile, project
-from emulation.errors import DamagedData
-from emulation.host.pool import workers
-from emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
+from qdisclab.analysis.runs.flentfile import (
+    KINDS,
+    PING_KINDS,
+    RERUN,
+    TCP_KINDS,
+    FlentFile,
+    read_flent,
+)
+from qdisclab.emulation import datafile, project
+from qdisclab.emulation.errors import DamagedData
+from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
 #: The values of a column that runs may have: one, several, or any.
 Columns = str | Collection[str] | None

@@ -6,8 +6,8 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError
-from emulation import datafile
+from qdisclab.analysis.errors import DataError
+from qdisclab.emulation import datafile
 
 MOST_CSV: Final = 8 << 20
 """Bytes of a table; the largest that ships has 11 kB."""

@@ -18,8 +18,8 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.errors import DataError
-from emulation.datafile import read_json
+from qdisclab.analysis.errors import DataError
+from qdisclab.emulation.datafile import read_json
 
 Floats = NDArray[np.float64]
 

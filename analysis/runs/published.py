@@ -7,8 +7,8 @@ from typing import Final
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError, brief
-from analysis.runs.files import read_csv
+from qdisclab.analysis.errors import DataError, brief
+from qdisclab.analysis.runs.files import read_csv
 
 DIRECTIONS: Final = r"^(download|upload|one|round_trip|[0-9]+ ms)$"
 PUBLISHED: Final = pa.DataFrameSchema(

@@ -14,9 +14,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.runs.flentfile import RERUN
-from emulation.datafile import OUTPUT, read_json
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.datafile import OUTPUT, read_json
 
 COLUMNS: Final = (
     "program", "tool", "flow", "time_s", "seconds", "whole", "goodput_mbit_s", "retransmits",

@@ -16,7 +16,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from analysis.runs.flentfile import Floats, content_of
+from qdisclab.analysis.runs.flentfile import Floats, content_of
 
 UP, DOWN = "upload", "download"
 

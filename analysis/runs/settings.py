@@ -6,8 +6,8 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from analysis.words import NONE
-from emulation.model.run import DEFAULT_ERA, era_and_kernel
+from qdisclab.analysis.words import NONE
+from qdisclab.emulation.model.run import DEFAULT_ERA, era_and_kernel
 
 MANY: Final = 4
 """Changes of an era that a title only counts."""

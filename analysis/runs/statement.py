@@ -6,9 +6,9 @@ from typing import Final
 
 import pandera.pandas as pa
 
-from analysis.errors import DataError
-from analysis.runs.published import read_table
-from analysis.runs.study import StudyFolder
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.study import StudyFolder
 
 KINDS: Final = ("axis", "number", "ordering", "range", "ratio", "statement")
 

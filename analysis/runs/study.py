@@ -21,10 +21,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Final
 
-from analysis.errors import DataError
-from emulation.config.catalogue import all_labels, load
-from emulation.model.run import Experiment, Study
-from emulation.study import code, studies
+from qdisclab.analysis.errors import DataError
+from qdisclab.emulation.config.catalogue import all_labels, load
+from qdisclab.emulation.model.run import Experiment, Study
+from qdisclab.emulation.study import code, studies
 
 #: What there is of a study whose folder has figures only.
 NONE: Final = Study("", "", "", ())

@@ -6,8 +6,8 @@ A switch is added to today's Linux, `modern+<switch>`, and taken away from that 
 
 from typing import Final
 
-from emulation.model.era import ERAS, SWITCHES, Switch
-from emulation.model.run import DEFAULT_ERA
+from qdisclab.emulation.model.era import ERAS, SWITCHES, Switch
+from qdisclab.emulation.model.run import DEFAULT_ERA
 
 PAST: Final = "2014"
 KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the name of a qdisc

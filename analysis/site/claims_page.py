@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from itertools import groupby
 from pathlib import Path
 
-from analysis.claims.record import Claim
-from analysis.claims.verdict import ALPHA, Verdict
-from analysis.site import pages, verdicts
+from qdisclab.analysis.claims.record import Claim
+from qdisclab.analysis.claims.verdict import ALPHA, Verdict
+from qdisclab.analysis.site import pages, verdicts
 
 
 def write_claims(results: Path, claims: Sequence[Claim]) -> Path:

@@ -1,4 +1,4 @@
-"""Make one figure: `python -m analysis.site.execute studies/mine/figures/fig2a.yaml`.
+"""Make one figure: `python -m qdisclab.analysis.site.execute studies/mine/figures/fig2a.yaml`.
 
 papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
 to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,
@@ -14,17 +14,17 @@ from pathlib import Path
 
 import papermill
 
-from analysis.errors import DataError
-from analysis.runs.study import study_at
-from analysis.site import notebookpage
-from analysis.site.figurefile import FigureFile, check_values, read_figure
-from analysis.site.outputs import SUMMARY, read_summary, write_summary
-from analysis.site.parameters import RUNS
-from emulation import project
-from emulation.errors import EmulationError
-from emulation.host import storage
-from emulation.study import trust
-from emulation.study.schema import unknown
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site import notebookpage
+from qdisclab.analysis.site.figurefile import FigureFile, check_values, read_figure
+from qdisclab.analysis.site.outputs import SUMMARY, read_summary, write_summary
+from qdisclab.analysis.site.parameters import RUNS
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host import storage
+from qdisclab.emulation.study import trust
+from qdisclab.emulation.study.schema import unknown
 
 NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
@@ -97,7 +97,9 @@ def execute(
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     """Return the options of the command line."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.site.execute", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m qdisclab.analysis.site.execute", description=__doc__
+    )
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
     parser.add_argument(
         "--length",

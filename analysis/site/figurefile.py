@@ -32,22 +32,22 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from analysis.errors import DataError, kind_of
-from analysis.measures.unloaded import UNLOADED_QDISC
-from analysis.runs.dataset import cells_of
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
-from analysis.runs.switches import eras_of
-from analysis.site.parameters import TAKEN, TEXT, TEXTS
-from analysis.sources import check_notebook
-from emulation import project
-from emulation.config.catalogue import select
-from emulation.config.ownfile import names
-from emulation.errors import ConfigError, printable
-from emulation.model.run import Experiment, era_and_kernel
-from emulation.study import studies
-from emulation.study.schema import unknown
-from emulation.study.source import Source
+from qdisclab.analysis.errors import DataError, kind_of
+from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
+from qdisclab.analysis.runs.dataset import cells_of
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.runs.switches import eras_of
+from qdisclab.analysis.site.parameters import TAKEN, TEXT, TEXTS
+from qdisclab.analysis.sources import check_notebook
+from qdisclab.emulation import project
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.ownfile import names
+from qdisclab.emulation.errors import ConfigError, printable
+from qdisclab.emulation.model.run import Experiment, era_and_kernel
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.schema import unknown
+from qdisclab.emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 WITHOUT: Final = "without"

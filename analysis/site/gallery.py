@@ -10,21 +10,21 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.claims.record import Claim
-from analysis.errors import DataError, brief
-from analysis.runs import study
-from analysis.runs.files import read_csv
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, in_headers
-from analysis.site import pages
-from analysis.site.execute import NOTEBOOK, PAGE
-from analysis.site.notebookpage import data_root
-from analysis.site.outputs import FIGURE, SERIES, SUMMARY, TABLE, Summary, read_summary
-from analysis.site.points import points
-from analysis.site.sentence import sentence
-from analysis.site.tables import HEADERS, MISSES, texts
-from analysis.words import ranges
-from emulation.model.run import era_and_kernel, variant_name
+from qdisclab.analysis.claims.record import Claim
+from qdisclab.analysis.errors import DataError, brief
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.runs.files import read_csv
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, in_headers
+from qdisclab.analysis.site import pages
+from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
+from qdisclab.analysis.site.notebookpage import data_root
+from qdisclab.analysis.site.outputs import FIGURE, SERIES, SUMMARY, TABLE, Summary, read_summary
+from qdisclab.analysis.site.points import points
+from qdisclab.analysis.site.sentence import sentence
+from qdisclab.analysis.site.tables import HEADERS, MISSES, texts
+from qdisclab.analysis.words import ranges
+from qdisclab.emulation.model.run import era_and_kernel, variant_name
 
 MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
 SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front of others
@@ -183,7 +183,7 @@ def collect(results: Path) -> list[Shown]:
         )
     if not figures:
         raise DataError.of(
-            results, "no figure in it", "Make one with `python -m analysis.site.execute`"
+            results, "no figure in it", "Make one with `python -m qdisclab.analysis.site.execute`"
         )
     order = study.in_order({shown.summary.paper for shown in figures})
 

@@ -16,18 +16,18 @@ from pathlib import Path
 from typing import Any, Final
 from urllib.parse import quote
 
-from analysis.errors import DataError
-from analysis.runs import study
-from analysis.runs.dataset import RunFile, all_runs, usable
-from analysis.runs.order import in_order
-from analysis.site import pages
-from analysis.words import ranges
-from emulation.config import remarks
-from emulation.config.catalogue import all_labels
-from emulation.config.request import run_of
-from emulation.datafile import read_json
-from emulation.errors import ConfigError
-from emulation.model.run import Experiment
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.runs.dataset import RunFile, all_runs, usable
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.site import pages
+from qdisclab.analysis.words import ranges
+from qdisclab.emulation.config import remarks
+from qdisclab.emulation.config.catalogue import all_labels
+from qdisclab.emulation.config.request import run_of
+from qdisclab.emulation.datafile import read_json
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.run import Experiment
 
 CLEAN: Final = "clean"
 

@@ -15,9 +15,9 @@ from nbconvert import HTMLExporter
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 from pygments.formatters import HtmlFormatter  # type: ignore[import-untyped]
 
-from analysis.site import pages
-from analysis.site.outputs import FIGURE
-from analysis.site.tables import hoisted
+from qdisclab.analysis.site import pages
+from qdisclab.analysis.site.outputs import FIGURE
+from qdisclab.analysis.site.tables import hoisted
 
 #: nbconvert's plain template, with code that unfolds.
 FOLDED: Final = """{% extends 'basic/index.html.j2' %}

@@ -10,9 +10,9 @@ import pandas as pd
 from IPython.display import SVG, Markdown, display
 from matplotlib.figure import Figure
 
-from analysis.errors import DataError
-from analysis.plots.style import Palette, fitted, save, svg
-from analysis.runs.dataset import Dataset
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots.style import Palette, fitted, save, svg
+from qdisclab.analysis.runs.dataset import Dataset
 
 SUMMARY: Final = "summary.json"
 TABLE: Final = "table.csv"

@@ -26,14 +26,14 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from analysis.claims.record import Claim
-from analysis.runs import study
-from analysis.runs.settings import in_headers, in_words
-from analysis.site import verdicts
-from analysis.words import duration
-from emulation import project
-from emulation.model.era import SWITCHES, TESTBED
-from emulation.model.run import Fixed, Study
+from qdisclab.analysis.claims.record import Claim
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.runs.settings import in_headers, in_words
+from qdisclab.analysis.site import verdicts
+from qdisclab.analysis.words import duration
+from qdisclab.emulation import project
+from qdisclab.emulation.model.era import SWITCHES, TESTBED
+from qdisclab.emulation.model.run import Fixed, Study
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 INDEX: Final = "index.html"
@@ -123,7 +123,7 @@ def changes(eras: str) -> list[str]:
 @cache  # it keeps the templates that it has compiled
 def common() -> Environment:
     """Return what all pages are rendered with."""
-    loader = PackageLoader("analysis.site", "templates")
+    loader = PackageLoader("qdisclab.analysis.site", "templates")
     templates = Environment(
         loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True,
         lstrip_blocks=True,

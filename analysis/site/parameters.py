@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.errors import DataError, require_kind, require_one
-from analysis.runs.dataset import NOTEBOOKS
-from emulation.study import studies
+from qdisclab.analysis.errors import DataError, require_kind, require_one
+from qdisclab.analysis.runs.dataset import NOTEBOOKS
+from qdisclab.emulation.study import studies
 
 TEXT, TEXTS = ("text",), ("list of texts",)
 TAKEN: Final = {  # what a figure's file says of its runs: key -> the kinds of values

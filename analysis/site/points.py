@@ -8,11 +8,11 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.plots.style import look
-from analysis.runs.order import in_order
-from analysis.runs.settings import in_headers, linux_of
-from analysis.site.sentence import VALUES as FIRST
-from analysis.site.tables import HEADERS
+from qdisclab.analysis.plots.style import look
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import in_headers, linux_of
+from qdisclab.analysis.site.sentence import VALUES as FIRST
+from qdisclab.analysis.site.tables import HEADERS
 
 #: Columns whose values are of the quantity that another column names; without one of them all
 #: columns of numbers are quantities.

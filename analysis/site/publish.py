@@ -1,4 +1,4 @@
-"""`python -m analysis.site.publish DIR --results results` makes a folder for any web server.
+"""`python -m qdisclab.analysis.site.publish DIR --results results` makes a folder for a web server.
 
 It has the pages, pictures and tables of the results. No link leads out of it but to the paper and,
 with `--data-url`, to the runs below that address; nothing in it names a folder of this machine.
@@ -17,9 +17,9 @@ from typing import Final
 from urllib.parse import quote, unquote
 from xml.sax.saxutils import escape
 
-from analysis.errors import DataError
-from analysis.site import pages
-from emulation.errors import EmulationError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site import pages
+from qdisclab.emulation.errors import EmulationError
 
 #: What of the results is served.
 SERVED: Final = (
@@ -109,7 +109,9 @@ def _address(text: str) -> str:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.site.publish", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m qdisclab.analysis.site.publish", description=__doc__
+    )
     parser.add_argument("folder", type=Path, help="a new folder, or an empty one")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")

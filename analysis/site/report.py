@@ -1,4 +1,4 @@
-"""The pages of `results/`, written by `python -m analysis.site.report`.
+"""The pages of `results/`, written by `python -m qdisclab.analysis.site.report`.
 
 `analysis.site.pages` says which there are. They show the figures that `site.execute` left in
 `<results>/<paper>/<figure>/`, lead to the page of the claims where `site.claims` left one, and
@@ -15,20 +15,20 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any, Final
 
-from analysis.claims.record import Claim
-from analysis.claims.verdict import ALPHA
-from analysis.errors import DataError
-from analysis.plots.style import looks
-from analysis.runs import study
-from analysis.site import pages, verdicts
-from analysis.site.execute import PAGE
-from analysis.site.gallery import Shown, collect
-from analysis.site.inventory import Variant, variants, write_runs
-from analysis.site.tables import MISSES
-from emulation.errors import command
-from emulation.model.run import era_and_kernel, variant_name
-from emulation.study import studies
-from emulation.study.schema import unknown
+from qdisclab.analysis.claims.record import Claim
+from qdisclab.analysis.claims.verdict import ALPHA
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots.style import looks
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.site import pages, verdicts
+from qdisclab.analysis.site.execute import PAGE
+from qdisclab.analysis.site.gallery import Shown, collect
+from qdisclab.analysis.site.inventory import Variant, variants, write_runs
+from qdisclab.analysis.site.tables import MISSES
+from qdisclab.emulation.errors import command
+from qdisclab.emulation.model.run import era_and_kernel, variant_name
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.schema import unknown
 
 DRAWING: Final = ("uplot.js", "draw.js")  # what draws the points of a table
 
@@ -261,7 +261,9 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(prog="python -m analysis.site.report", description=__doc__)
+    parser = argparse.ArgumentParser(
+        prog="python -m qdisclab.analysis.site.report", description=__doc__
+    )
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     parser.add_argument(

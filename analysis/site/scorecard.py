@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.metrics import Interval
-from analysis.measures.score import NUMBERS, SCORES, Number, intervals
-from analysis.runs.published import read_table
-from analysis.site.pages import render
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import Interval
+from qdisclab.analysis.measures.score import NUMBERS, SCORES, Number, intervals
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.site.pages import render
 
 #: A queue and the control of its flows.
 Contestant = tuple[str, str]

@@ -4,9 +4,9 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.runs.settings import in_headers, in_words
-from analysis.site.tables import HEADERS, MISSES, agreement
-from analysis.words import number
+from qdisclab.analysis.runs.settings import in_headers, in_words
+from qdisclab.analysis.site.tables import HEADERS, MISSES, agreement
+from qdisclab.analysis.words import number
 
 #: Columns of a value, of which tables without printed values are summed up by the first they have.
 VALUES: Final = (

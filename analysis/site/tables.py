@@ -11,9 +11,9 @@ import pandas as pd
 from IPython.display import HTML
 from pandas.io.formats.style import Styler
 
-from analysis.runs.dataset import Dataset
-from analysis.runs.order import in_order
-from analysis.words import NONE, intervals, number, ranges
+from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.words import NONE, intervals, number, ranges
 
 if TYPE_CHECKING:
     from pandas.io.formats.style_render import CSSDict

@@ -10,11 +10,11 @@ from typing import Any, Final
 import pandas as pd
 from IPython.display import HTML, display
 
-from analysis.claims import record
-from analysis.claims.record import Claim, Verdict
-from analysis.errors import DataError, require_one
-from analysis.runs.study import study_at
-from analysis.site.tables import hoisted, readable
+from qdisclab.analysis.claims import record
+from qdisclab.analysis.claims.record import Claim, Verdict
+from qdisclab.analysis.errors import DataError, require_one
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site.tables import hoisted, readable
 
 #: The file of `results/` that has all claims with their verdicts.
 FILE: Final = "verdicts.json"
@@ -42,7 +42,7 @@ def read(results: Path) -> list[Claim]:
         for claim in claims:
             _ = claim["id"], claim["paper"], claim["verdict"], claim["statement"]
     except (ValueError, KeyError, TypeError) as error:
-        remedy = "Make it again with `python -m analysis.site.claims`"
+        remedy = "Make it again with `python -m qdisclab.analysis.site.claims`"
         raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
     return claims
 

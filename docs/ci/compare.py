@@ -13,10 +13,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from emulate.commands.run import numbers
-from emulation.errors import ConfigError, EmulationError
-from emulation.runs.bisect import Condition
-from emulation.runs.index import run_file
+from qdisclab.emulate.commands.run import numbers
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.runs.bisect import Condition
+from qdisclab.emulation.runs.index import run_file
 
 
 def measured(data: Path) -> dict[str, Mapping[str, float]]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulation.model.units import Duration, UnitError
+from qdisclab.emulation.model.units import Duration, UnitError
 
 
 def whole(text: str) -> int:

@@ -19,13 +19,13 @@ import json
 import sys
 from typing import Any
 
-from emulate.commands.arguments import kernel_name, positive, seconds
-from emulate.commands.kernel import named
-from emulation.checks import bench, ns3
-from emulation.checks.bench import QUANTITIES, Checkout
-from emulation.host import facts
-from emulation.kernel import Kernel
-from emulation.machine import rootfs
+from qdisclab.emulate.commands.arguments import kernel_name, positive, seconds
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulation.checks import bench, ns3
+from qdisclab.emulation.checks.bench import QUANTITIES, Checkout
+from qdisclab.emulation.host import facts
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.machine import rootfs
 
 _DIGITS = {"cpu_s_per_virtual_s": 4, "packets_per_s": 0, "hops_per_s": 0, "memory_mib": 0}
 

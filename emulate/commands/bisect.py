@@ -15,15 +15,15 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from emulate.commands.run import add_length, add_selection, numbers, selection
-from emulation import project
-from emulation.errors import ConfigError, EmulationError
-from emulation.kernel.builder import Kernel
-from emulation.machine import rootfs
-from emulation.runs import bisect
-from emulation.runs.bisect import BAD, GOOD, LOG, PAGE, SKIP, Condition, Step
-from emulation.runs.index import run_file
-from emulation.runs.run import execute
+from qdisclab.emulate.commands.run import add_length, add_selection, numbers, selection
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs import bisect
+from qdisclab.emulation.runs.bisect import BAD, GOOD, LOG, PAGE, SKIP, Condition, Step
+from qdisclab.emulation.runs.index import run_file
+from qdisclab.emulation.runs.run import execute
 
 #: What git takes for the end of the search.
 _STOP = 255
@@ -65,7 +65,7 @@ def run(args: argparse.Namespace) -> int:
         return _step(place, output, condition, words)
 
     command = ["env", f"PYTHONPATH={project.ROOT}", sys.executable, "-P"]
-    command += ["-m", "emulate.commands.bisect", str(plan)]
+    command += ["-m", "qdisclab.emulate.commands.bisect", str(plan)]
     first = bisect.search(args.tree, args.good, args.bad, command, check)
     about = {"runs": " ".join(words), "bad where": args.where}
     about |= {"good": args.good, "bad": args.bad}

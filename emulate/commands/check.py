@@ -14,14 +14,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from emulate.commands.dataerrors import missing_package
-from emulation import project
-from emulation.config import ownfile, remarks
-from emulation.config.catalogue import load, select
-from emulation.config.own import load as load_own
-from emulation.config.ownfile import FILE
-from emulation.errors import ConfigError, EmulationError
-from emulation.study import studies, trust
+from qdisclab.emulate.commands.dataerrors import missing_package
+from qdisclab.emulation import project
+from qdisclab.emulation.config import ownfile, remarks
+from qdisclab.emulation.config.catalogue import load, select
+from qdisclab.emulation.config.own import load as load_own
+from qdisclab.emulation.config.ownfile import FILE
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.study import studies, trust
 
 #: What JSON has of a problem.
 FIELDS = ("line", "key", "what", "todo")
@@ -106,10 +106,10 @@ def _report(name: str) -> dict[str, Any]:
 def _beside(folder: Path) -> list[str]:
     """Return the errors in measures, statements, rules and figures of a study, one line each."""
     # pandas takes half a second to import, SciPy one
-    from analysis.measures import measured
-    from analysis.measures.registry import faults
-    from analysis.runs.study import study_at
-    from analysis.site.figurefile import check_values, read_figure
+    from qdisclab.analysis.measures import measured
+    from qdisclab.analysis.measures.registry import faults
+    from qdisclab.analysis.runs.study import study_at
+    from qdisclab.analysis.site.figurefile import check_values, read_figure
 
     try:
         study = study_at(folder)
@@ -123,7 +123,7 @@ def _beside(folder: Path) -> list[str]:
 
     steps: list[Callable[[], object]] = [partial(check_figure, path) for path in study.figures]
     if study.statements.is_file() or study.path_of("claims"):
-        from analysis.claims.assess import read
+        from qdisclab.analysis.claims.assess import read
 
         steps.append(partial(read, study))
     for step in steps:

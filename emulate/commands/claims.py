@@ -15,12 +15,12 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulate.commands.table import print_table
-from emulation.errors import ConfigError, EmulationError
-from emulation.study import studies, trust
+from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.study import studies, trust
 
 if TYPE_CHECKING:
-    from analysis.runs.study import StudyFolder
+    from qdisclab.analysis.runs.study import StudyFolder
 
 
 #: As they are given on the command line -> as they are named.
@@ -53,8 +53,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Print the claims that were asked for."""
     # pandas takes a second to import
-    from analysis.claims.assess import verdicts
-    from analysis.runs import study
+    from qdisclab.analysis.claims.assess import verdicts
+    from qdisclab.analysis.runs import study
 
     for name in args.study or ():
         trust.ask(name, args.trust)
@@ -82,8 +82,8 @@ def _say(study: StudyFolder) -> None:
 
 def _note_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: Path) -> None:
     """Say where runs that verdicts rest on are not what they would be today."""
-    from emulation.checks import stale  # NumPy takes long to import
-    from emulation.runs.index import index
+    from qdisclab.emulation.checks import stale  # NumPy takes long to import
+    from qdisclab.emulation.runs.index import index
 
     judged = {(claim["paper"], name) for claim in claims for name in claim["experiments"]}
     runs = (run for study in studies for run in index(study.runs_root(data), study.name).runs)

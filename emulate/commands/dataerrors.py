@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from emulation.errors import MissingTool
+from qdisclab.emulation.errors import MissingTool
 
 
 def missing_package(error: ModuleNotFoundError) -> MissingTool:

@@ -11,8 +11,8 @@ import argparse
 import json
 from pathlib import Path
 
-from emulation.checks.compare import Comparison, Difference, compare, load
-from emulation.errors import printable
+from qdisclab.emulation.checks.compare import Comparison, Difference, compare, load
+from qdisclab.emulation.errors import printable
 
 #: Exit status of two runs that differ, as of diff(1).
 DIFFERENT = 1

@@ -21,22 +21,28 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TypeVar
 
-from emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
-from emulate.commands.kernel import named
-from emulation.errors import ConfigError, EmulationError, GuestHung, MissingTool, NotReproduced
-from emulation.host import cpus, seal
-from emulation.host.cache import cache_dir
-from emulation.machine import layer, rootfs, vm
-from emulation.machine.layer import Layer
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.model.series import DEFAULT_KERNEL
-from emulation.model.units import Duration, Quantity, Size, UnitError
-from emulation.programs.guest_root import GuestRoot
-from emulation.programs.taken import taken
-from emulation.runs import execution
-from emulation.runs.execution import Execution, Outcome
-from emulation.study.schema import LEAST_MEMORY, MEMORY
+from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulation.errors import (
+    ConfigError,
+    EmulationError,
+    GuestHung,
+    MissingTool,
+    NotReproduced,
+)
+from qdisclab.emulation.host import cpus, seal
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.machine import layer, rootfs, vm
+from qdisclab.emulation.machine.layer import Layer
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.model.units import Duration, Quantity, Size, UnitError
+from qdisclab.emulation.programs.guest_root import GuestRoot
+from qdisclab.emulation.programs.taken import taken
+from qdisclab.emulation.runs import execution
+from qdisclab.emulation.runs.execution import Execution, Outcome
+from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
 
 Q = TypeVar("Q", bound=Quantity)
 
@@ -128,7 +134,7 @@ def run(args: argparse.Namespace) -> int:
         _warn(_INPUT)
     built, root = named(series), rootfs.build()
     wanted = replace(wanted, layers=system(root, args.package))
-    from emulation.programs import instructions
+    from qdisclab.emulation.programs import instructions
 
     warnings = instructions.of_programs(guest(wanted, root), wanted.command[:1], wanted.files)
     for text in (*_of_host(wanted, root), *warnings):
@@ -264,7 +270,7 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     """Return the run whose rig is wanted, if any, and the name of the kernel."""
     if args.rig is None:
         return None, DEFAULT_KERNEL if args.kernel is None else args.kernel
-    from emulate.commands.run import add_selection, selection
+    from qdisclab.emulate.commands.run import add_selection, selection
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
     add_selection(parser)

@@ -10,12 +10,12 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from emulate.commands.arguments import positive
-from emulation import kernel
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.host import terminal
-from emulation.kernel import archive, module, tree
-from emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulate.commands.arguments import positive
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.host import terminal
+from qdisclab.emulation.kernel import archive, module, tree
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -17,7 +17,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import EmulationError, printable
+from qdisclab.emulation.errors import EmulationError, printable
 
 #: Exit status where a file is not what its name says, or is none.
 WRONG_STATUS = 1
@@ -31,8 +31,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the findings about each file, and return the exit status."""
-    from analysis.measures.lint import WRONG, lint
-    from analysis.runs.rigrecord import read_rig
+    from qdisclab.analysis.measures.lint import WRONG, lint
+    from qdisclab.analysis.runs.rigrecord import read_rig
 
     status = 0
     for file in args.files:

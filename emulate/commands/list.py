@@ -14,15 +14,15 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from emulate.commands.table import print_table
-from emulation.config.catalogue import experiment, experiments, load
-from emulation.kinds.probes.probe import recorded
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import DEFAULT_ERA, NONE, Experiment, Point, Run
-from emulation.model.units import Duration
-from emulation.runs.run import paths
-from emulation.runs.speed import wall_seconds
-from emulation.study import studies, trust
+from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulation.config.catalogue import experiment, experiments, load
+from qdisclab.emulation.kinds.probes.probe import recorded
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import DEFAULT_ERA, NONE, Experiment, Point, Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import paths
+from qdisclab.emulation.runs.speed import wall_seconds
+from qdisclab.emulation.study import studies, trust
 
 #: Columns that are left out where no row has a value.
 OPTIONAL = ("probes", "recorded")

@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 import sys
 
-from emulation.host import lock as locks
-from emulation.machine import lockstate
+from qdisclab.emulation.host import lock as locks
+from qdisclab.emulation.machine import lockstate
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from emulation.study import template
+from qdisclab.emulation.study import template
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

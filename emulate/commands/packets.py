@@ -6,9 +6,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from emulation.captures import pair
-from emulation.errors import ConfigError
-from emulation.model.units import Rate, UnitError
+from qdisclab.emulation.captures import pair
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.units import Rate, UnitError
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -31,7 +31,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Print the numbers of each group."""
-    from analysis.measures import packets  # pandas takes a second to import
+    from qdisclab.analysis.measures import packets  # pandas takes a second to import
 
     rate = _rate(args.rate)
     with tempfile.TemporaryDirectory(prefix="packets-") as folder:

@@ -15,25 +15,25 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emulate.commands.arguments import Once, add_unconfined, kernel_name, positive, whole
-from emulate.commands.kernel import named
-from emulation import datafile
-from emulation.config import remarks, request
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError, EmulationError
-from emulation.host.cache import cache_dir
-from emulation.kernel import Kernel, check_named
-from emulation.kinds.probes.probe import Probe, check, forms, of_run
-from emulation.machine import rootfs
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.model.units import Duration, UnitError
-from emulation.runs import campaign
-from emulation.runs.index import RunFile
-from emulation.runs.run import Measure, Result, paths, require_flent, today
-from emulation.study import studies, trust
-from emulation.study.source import Source
+from qdisclab.emulate.commands.arguments import Once, add_unconfined, kernel_name, positive, whole
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config import remarks, request
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import Kernel, check_named
+from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration, UnitError
+from qdisclab.emulation.runs import campaign
+from qdisclab.emulation.runs.index import RunFile
+from qdisclab.emulation.runs.run import Measure, Result, paths, require_flent, today
+from qdisclab.emulation.study import studies, trust
+from qdisclab.emulation.study.source import Source
 
 #: What belongs to a run and not to a point has options of its own.
 OPTIONS = ("seed", "length", "kernel")
@@ -304,7 +304,7 @@ def _require_measure(run: Run, raw: bool) -> None:
 
 def numbers(data: Path) -> Measure:
     """Return what measures runs; numbers are divided by those of the runs below `data`."""
-    from analysis.measures.table import measure_run  # pandas takes a second to import
+    from qdisclab.analysis.measures.table import measure_run  # pandas takes a second to import
 
     def numbers(file: RunFile) -> Mapping[str, float]:
         return measure_run(replace(file, root=data))
@@ -314,7 +314,7 @@ def numbers(data: Path) -> Measure:
 
 def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
     """Say so where a run that was there already is not what it would be today."""
-    from emulation.checks.verify import other_identity  # what it takes is seldom needed
+    from qdisclab.emulation.checks.verify import other_identity  # what it takes is seldom needed
 
     old = datafile.read_json(result.provenance)["identity"]
     differences = other_identity(old, today(run, built, root))

@@ -12,17 +12,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulate.commands.arguments import add_unconfined, kernel_name, positive
-from emulate.commands.kernel import named
-from emulation.config.catalogue import experiment, select
-from emulation.errors import ConfigError
-from emulation.host.cache import cache_dir
-from emulation.machine import rootfs
-from emulation.runs import campaign
+from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, positive
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs import campaign
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
-    from emulation.runs.run import Result
+    from qdisclab.emulation.model.run import Run
+    from qdisclab.emulation.runs.run import Result
 
 #: A queue is scored with CUBIC's flows, a control over a FIFO, an AQM and fair queueing.
 CC = "cubic"
@@ -67,9 +67,9 @@ def run(args: argparse.Namespace) -> int:
     if args.cc == "":
         raise ConfigError("names no congestion control", "--cc", f"write e.g. --cc {CC}")
     contestants = [(qdisc, args.cc or CC) for qdisc in args.qdisc or QDISCS]
-    from analysis.measures import score  # pandas takes a second to import
-    from analysis.runs.study import study_at
-    from analysis.site import scorecard
+    from qdisclab.analysis.measures import score  # pandas takes a second to import
+    from qdisclab.analysis.runs.study import study_at
+    from qdisclab.analysis.site import scorecard
 
     others = score.known(study_at(score.STUDY).folder)
     if args.record:
@@ -91,8 +91,8 @@ def run(args: argparse.Namespace) -> int:
 def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
     """Return the runs that score each (qdisc, congestion control), and those without load that the
     time of a page is divided by."""
-    from analysis.measures import score
-    from analysis.measures.unloaded import UNLOADED_QDISC
+    from qdisclab.analysis.measures import score
+    from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 
     runs = [run for pair in contestants for run in runs_of(*pair, series, score.LABELS)]
     for cc in dict.fromkeys(cc for _, cc in contestants):

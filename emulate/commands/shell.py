@@ -14,13 +14,13 @@ import sys
 import tempfile
 from pathlib import Path
 
-from emulate.commands.arguments import add_unconfined
-from emulate.commands.exec import show, system, with_rig
-from emulate.commands.kernel import named
-from emulate.commands.run import add_selection, selection
-from emulation.machine import rootfs
-from emulation.runs import shell
-from emulation.runs.execution import Execution, execute
+from qdisclab.emulate.commands.arguments import add_unconfined
+from qdisclab.emulate.commands.exec import show, system, with_rig
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulate.commands.run import add_selection, selection
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs import shell
+from qdisclab.emulation.runs.execution import Execution, execute
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -15,18 +15,18 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
-from emulate.commands.exec import check_room, guest, memory, system
-from emulate.commands.kernel import named
-from emulation.errors import printable
-from emulation.host.cache import cache_dir
-from emulation.machine import rootfs, vm
-from emulation.model.series import DEFAULT_KERNEL
-from emulation.model.units import Duration
-from emulation.programs import instructions
-from emulation.programs.taken import taken
-from emulation.runs import execution, suite
-from emulation.runs.execution import Execution, Outcome
+from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
+from qdisclab.emulate.commands.exec import check_room, guest, memory, system
+from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulation.errors import printable
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.programs import instructions
+from qdisclab.emulation.programs.taken import taken
+from qdisclab.emulation.runs import execution, suite
+from qdisclab.emulation.runs.execution import Execution, Outcome
 
 #: Exit status where a test has failed.
 FAILED = 1

@@ -9,7 +9,7 @@ from collections.abc import Collection, Sequence
 from itertools import zip_longest
 from textwrap import wrap
 
-from emulation.errors import printable
+from qdisclab.emulation.errors import printable
 
 #: What a terminal calls them.
 _STYLES = {"bold": 1, "dim": 2}

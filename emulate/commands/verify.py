@@ -17,10 +17,10 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from emulate.commands.arguments import add_unconfined, positive
-from emulation import kernel
-from emulation.checks import identities
-from emulation.checks.verify import (
+from qdisclab.emulate.commands.arguments import add_unconfined, positive
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import identities
+from qdisclab.emulation.checks.verify import (
     Measured,
     Repetition,
     Shipped,
@@ -33,16 +33,16 @@ from emulation.checks.verify import (
     verify,
     worst,
 )
-from emulation.config.catalogue import all_labels, experiments
-from emulation.errors import ConfigError, printable
-from emulation.host import seal
-from emulation.host.pool import workers
-from emulation.machine import rootfs
-from emulation.runs.index import RunFile
+from qdisclab.emulation.config.catalogue import all_labels, experiments
+from qdisclab.emulation.errors import ConfigError, printable
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs.index import RunFile
 
 if TYPE_CHECKING:
-    from emulation.kernel import Kernel
-    from emulation.machine.rootfs import RootFs
+    from qdisclab.emulation.kernel import Kernel
+    from qdisclab.emulation.machine.rootfs import RootFs
 
 #: Runs that are done again where the user names no number.
 DEFAULT = 3
@@ -132,8 +132,8 @@ def _kernels(runs: list[Shipped]) -> dict[str, str]:
 
 def measured(run: RunFile) -> Measured:
     """Return the numbers of a run that claims are about, with their units."""
-    from analysis.measures.registry import metrics  # pandas takes a second to import
-    from analysis.measures.table import measure_run
+    from qdisclab.analysis.measures.registry import metrics  # pandas takes a second to import
+    from qdisclab.analysis.measures.table import measure_run
 
     return {name: (value, metrics()[name].unit) for name, value in measure_run(run).items()}
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.kinds.qdiscs import KINDS
 
 Counters = dict[str, Any]
 

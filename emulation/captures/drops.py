@@ -12,8 +12,8 @@ from typing import Any
 
 import pandas as pd
 
-from emulation.captures import frames
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import frames
+from qdisclab.emulation.model.units import Duration
 
 #: Bytes of payload above which a flow is an upload; other flows acknowledge or control.
 UPLOAD_BYTES = 100_000

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.model.units import Duration
+from qdisclab.emulation.model.units import Duration
 
 VERSION = 4  # of flent's data format
 RELEASE = "2.1.1"  # of flent, which defines the format

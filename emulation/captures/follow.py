@@ -15,8 +15,8 @@ from functools import cached_property
 import numpy as np
 import pandas as pd
 
-from emulation.captures.frames import Bools, Ints
-from emulation.errors import GuestFailure
+from qdisclab.emulation.captures.frames import Bools, Ints
+from qdisclab.emulation.errors import GuestFailure
 
 Pairs = list[tuple[int, int]]
 

@@ -22,12 +22,12 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from emulation.captures import frames
-from emulation.captures.counters import Totals
-from emulation.captures.follow import Followed, follow as follow_packets, in_order, latest
-from emulation.captures.frames import Bools, Ints
-from emulation.captures.places import Place
-from emulation.errors import DamagedData, GuestFailure, TrafficFailure
+from qdisclab.emulation.captures import frames
+from qdisclab.emulation.captures.counters import Totals
+from qdisclab.emulation.captures.follow import Followed, follow as follow_packets, in_order, latest
+from qdisclab.emulation.captures.frames import Bools, Ints
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.errors import DamagedData, GuestFailure, TrafficFailure
 
 #: Bytes that a record has of a packet: all headers, and of TCP the timestamp of a SYN, too.
 HEAD = 72

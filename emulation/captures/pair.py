@@ -17,10 +17,19 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures import packets, pcap
-from emulation.captures.follow import follow, in_order
-from emulation.captures.packets import DROPPED, ENTERED, HEAD, LEFT, RECORD, Flows, Passages, leave
-from emulation.errors import ConfigError
+from qdisclab.emulation.captures import packets, pcap
+from qdisclab.emulation.captures.follow import follow, in_order
+from qdisclab.emulation.captures.packets import (
+    DROPPED,
+    ENTERED,
+    HEAD,
+    LEFT,
+    RECORD,
+    Flows,
+    Passages,
+    leave,
+)
+from qdisclab.emulation.errors import ConfigError
 
 #: Most packets of both captures: each takes 96 bytes of the temporary folder, and 80 of memory.
 MOST_PACKETS = 20_000_000

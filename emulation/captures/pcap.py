@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
 
-from emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError
 
 _MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds per unit of the second field
 #: Largest number of bytes that a capture has of a packet: libpcap's MAXIMUM_SNAPLEN.

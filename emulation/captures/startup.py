@@ -9,9 +9,9 @@ from statistics import fmean
 import numpy as np
 import pandas as pd
 
-from emulation.captures.drops import Sent
-from emulation.captures.frames import Ints
-from emulation.model.units import Duration
+from qdisclab.emulation.captures.drops import Sent
+from qdisclab.emulation.captures.frames import Ints
+from qdisclab.emulation.model.units import Duration
 
 #: The kinds of packets (`emulation.captures.drops`) that are the load.
 LOADS = ("upload", "flood")

@@ -34,22 +34,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation import kernel
-from emulation.checks import ns3
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError, GuestFailure
-from emulation.host import confine, facts, scratch
-from emulation.host.pool import workers
-from emulation.kernel import Kernel, module
-from emulation.machine import vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.model.units import Duration
-from emulation.runs.run import boot
-from emulation.study import studies, trust
-from emulation.study.schema import unknown
-from emulation.study.source import Source
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import ns3
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError, GuestFailure
+from qdisclab.emulation.host import confine, facts, scratch
+from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.machine import vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import boot
+from qdisclab.emulation.study import studies, trust
+from qdisclab.emulation.study.schema import unknown
+from qdisclab.emulation.study.source import Source
 
 #: Version of the report's format.
 FORMAT = 1
@@ -133,7 +133,7 @@ class Checkout:
 
 def _emulate(words: list[str], length_s: float, where: str, **options: Any) -> dict[str, Any]:
     """Return the JSON that `emulate` prints; raise `GuestFailure` with its last error."""
-    words = [sys.executable, "-m", "emulate.cli", *words, "--length", f"{length_s:g}"]
+    words = [sys.executable, "-m", "qdisclab.emulate.cli", *words, "--length", f"{length_s:g}"]
     done = subprocess.run(words, **options, capture_output=True, text=True)
     if done.returncode:
         error = (done.stderr.strip().splitlines() or ["nothing"])[-1]

@@ -11,13 +11,13 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
-from emulation import datafile
-from emulation.captures import pcap, places
-from emulation.config.job import job_of
-from emulation.config.request import run_of
-from emulation.errors import ConfigError, DamagedData, EmulationError
-from emulation.kinds.probes.base import SOCKETS
-from emulation.machine import provenance
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import pcap, places
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.request import run_of
+from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError
+from qdisclab.emulation.kinds.probes.base import SOCKETS
+from qdisclab.emulation.machine import provenance
 
 _ABSENT = "(absent)"
 

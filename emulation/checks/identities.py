@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
-from emulation.checks.verify import Repetition, Shipped
-from emulation.config.job import jobs_of
-from emulation.config.request import run_of
-from emulation.errors import ConfigError, DamagedData
-from emulation.machine import provenance
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Experiment
+from qdisclab.emulation.checks.verify import Repetition, Shipped
+from qdisclab.emulation.config.job import jobs_of
+from qdisclab.emulation.config.request import run_of
+from qdisclab.emulation.errors import ConfigError, DamagedData
+from qdisclab.emulation.machine import provenance
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Experiment
 
 FILE = "identities.csv"
 COLUMNS = ("part", "recorded", "today", "runs_repeated", "runs_equal", "date")

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.config.job import job_of
-from emulation.errors import ConfigError, MissingTool
-from emulation.host.cache import cache_dir
-from emulation.model.run import Run
-from emulation.study import studies
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.study import studies
 
 #: The package on PyPI.
 REQUIREMENT = "ns3==3.44.post0"

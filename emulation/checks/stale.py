@@ -16,20 +16,20 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import emulation
-from emulation import datafile, kernel
-from emulation.checks import identities
-from emulation.config import ownfile
-from emulation.config.catalogue import all_labels, experiments
-from emulation.config.job import jobs_of
-from emulation.config.request import OtherLength, run_of
-from emulation.errors import ConfigError, DamagedData
-from emulation.host.cache import cache_dir, digest, remembered, state, states
-from emulation.kernel.recipe import RECIPE_DIR
-from emulation.machine import provenance, rootfs
-from emulation.machine.rootfs import RootFs
-from emulation.runs.index import RunFile, index
-from emulation.study import studies
+from qdisclab import emulation
+from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.checks import identities
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.config.catalogue import all_labels, experiments
+from qdisclab.emulation.config.job import jobs_of
+from qdisclab.emulation.config.request import OtherLength, run_of
+from qdisclab.emulation.errors import ConfigError, DamagedData
+from qdisclab.emulation.host.cache import cache_dir, digest, remembered, state, states
+from qdisclab.emulation.kernel.recipe import RECIPE_DIR
+from qdisclab.emulation.machine import provenance, rootfs
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.runs.index import RunFile, index
+from qdisclab.emulation.study import studies
 
 #: Part of a run's identity -> how people call it.
 PARTS = {

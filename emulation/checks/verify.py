@@ -20,26 +20,26 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from emulation import datafile
-from emulation.captures import places
-from emulation.checks import compare
-from emulation.config.request import run_of
-from emulation.errors import (
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import places
+from qdisclab.emulation.checks import compare
+from qdisclab.emulation.config.request import run_of
+from qdisclab.emulation.errors import (
     ConfigError,
     DamagedData,
     EmulationError,
     NotCompatible,
     NotReproduced,
 )
-from emulation.host import facts
-from emulation.kernel import Kernel
-from emulation.kinds.probes import KINDS
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import guestcode
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Experiment, Run
-from emulation.runs.index import RunFile, index, indexes, run_file
-from emulation.runs.run import execute
+from qdisclab.emulation.host import facts
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.kinds.probes import KINDS
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import guestcode
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs.index import RunFile, index, indexes, run_file
+from qdisclab.emulation.runs.run import execute
 
 #: Least number of seeds from which a spread is estimated.
 ENOUGH_SEEDS = 3

@@ -13,23 +13,32 @@ from itertools import product
 from pathlib import Path as FilePath
 from typing import Any
 
-from emulation import datafile
-from emulation.config import kinds, own
-from emulation.config.job import clock
-from emulation.config.points import Points, context_of, link
-from emulation.config.studyfile import StudyFile
-from emulation.config.sweep import Sweep
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import features, module, recipe
-from emulation.model import era as eras, sysctls
-from emulation.model.axis import Value
-from emulation.model.run import DEFAULT_ERA, MOST_SEED, NONE, Experiment, Fixed, Point, Run, Study
-from emulation.model.series import DEFAULT_KERNEL
-from emulation.model.units import Duration
-from emulation.study import studies
-from emulation.study.problems import validated
-from emulation.study.schema import Flaw, Flaws, unknown
-from emulation.study.source import Path, Source, dotted
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config import kinds, own
+from qdisclab.emulation.config.job import clock
+from qdisclab.emulation.config.points import Points, context_of, link
+from qdisclab.emulation.config.studyfile import StudyFile
+from qdisclab.emulation.config.sweep import Sweep
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.kernel import features, module, recipe
+from qdisclab.emulation.model import era as eras, sysctls
+from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.model.run import (
+    DEFAULT_ERA,
+    MOST_SEED,
+    NONE,
+    Experiment,
+    Fixed,
+    Point,
+    Run,
+    Study,
+)
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.problems import validated
+from qdisclab.emulation.study.schema import Flaw, Flaws, unknown
+from qdisclab.emulation.study.source import Path, Source, dotted
 
 #: The most points of an experiment; the largest that ships has 124.
 MOST_POINTS = 10_000

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from emulation.config import catalogue
-from emulation.errors import ConfigError
-from emulation.kinds.traffic.flent import Flent
-from emulation.model.run import MOST_SEED, Point, Run
-from emulation.model.topology import Link
-from emulation.model.units import Duration, Rate
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.traffic.flent import Flent
+from qdisclab.emulation.model.run import MOST_SEED, Point, Run
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Duration, Rate
 
 FLOWS, FLOWS_TEST = 4, "rrul_be"  # each way; the test whose number of flows can be chosen
 BASE_RTT = Duration(50_000_000)

@@ -6,16 +6,16 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
-from emulation.errors import ConfigError
-from emulation.kernel import features, module
-from emulation.model import era as eras
-from emulation.model.control import allowed, of_linux
-from emulation.model.egress import Hierarchy, Radio
-from emulation.model.qdisc import ModuleSource
-from emulation.model.run import Run
-from emulation.model.topology import Node, Port, Topology
-from emulation.model.tree import Attached, Tree, TreeClass
-from emulation.model.wifi import DRIVER
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kernel import features, module
+from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model.control import allowed, of_linux
+from qdisclab.emulation.model.egress import Hierarchy, Radio
+from qdisclab.emulation.model.qdisc import ModuleSource
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.topology import Node, Port, Topology
+from qdisclab.emulation.model.tree import Attached, Tree, TreeClass
+from qdisclab.emulation.model.wifi import DRIVER
 
 FORMAT = 2  # of jobs; the guest refuses any other
 CLOCK_SLACK_MS = 10.0  # how much longer the RTT of an idle path may be if its delays have a clock

@@ -1,6 +1,6 @@
 """The JSON Schema of study files, from which an editor completes and checks them.
 
-    python -m emulation.config.jsonschema > docs/study.schema.json
+    python -m qdisclab.emulation.config.jsonschema > docs/study.schema.json
 
 It covers less than `emulate check`: not the names that a file defines, nor which values exclude
 each other. Of kinds it has those of the packages and of the studies that ship.
@@ -16,10 +16,10 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from emulation.config import kinds
-from emulation.config.studyfile import StudyFile
-from emulation.kinds import rigs, traffic
-from emulation.study import studies
+from qdisclab.emulation.config import kinds
+from qdisclab.emulation.config.studyfile import StudyFile
+from qdisclab.emulation.kinds import rigs, traffic
+from qdisclab.emulation.study import studies
 
 TEMPLATE = "#/$defs/{model}"
 

@@ -6,11 +6,11 @@ import os
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError
-from emulation.host.cache import state
-from emulation.kinds import probes, qdiscs, rigs, traffic
-from emulation.kinds.registry import Registry
-from emulation.study import code
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.cache import state
+from qdisclab.emulation.kinds import probes, qdiscs, rigs, traffic
+from qdisclab.emulation.kinds.registry import Registry
+from qdisclab.emulation.study import code
 
 FOLDER = "kinds"
 

@@ -15,14 +15,14 @@ from typing import Any, Self
 
 from pydantic import Field, model_validator
 
-from emulation.config import ownfile
-from emulation.config.ownfile import FILE
-from emulation.config.studyfile import ControlSection, QdiscSection, StudyFile
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import module
-from emulation.study.problems import validated
-from emulation.study.schema import Flaws, Name, Section, unknown
-from emulation.study.source import Source
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.config.ownfile import FILE
+from qdisclab.emulation.config.studyfile import ControlSection, QdiscSection, StudyFile
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.study.problems import validated
+from qdisclab.emulation.study.schema import Flaws, Name, Section, unknown
+from qdisclab.emulation.study.source import Source
 
 
 class OwnFile(Section):

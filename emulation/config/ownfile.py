@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from emulation import project
-from emulation.errors import ConfigError
-from emulation.study.source import Source
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study.source import Source
 
 FILE = project.folder("qdisc") / "own.yaml"
 VARIABLE = "QDISC_LAB_OWN"  # of the environment: the path of another file; empty for no file

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from emulation.study.schema import Flaws
+from qdisclab.emulation.study.schema import Flaws
 
 
 def steps(path: str) -> list[str]:

@@ -14,24 +14,24 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from emulation.config import own, parameter
-from emulation.config.studyfile import QdiscSection, StudyFile, options_of
-from emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
-from emulation.kernel import module
-from emulation.kinds import qdiscs, rigs, traffic as traffics
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.model import era as eras
-from emulation.model.axis import Value, digest
-from emulation.model.control import Control
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
-from emulation.model.topology import Link
-from emulation.model.units import Packets, Rate
-from emulation.model.wifi import Wifi
-from emulation.study.problems import read
-from emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
-from emulation.study.source import Path, dotted
+from qdisclab.emulation.config import own, parameter
+from qdisclab.emulation.config.studyfile import QdiscSection, StudyFile, options_of
+from qdisclab.emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.kinds import qdiscs, rigs, traffic as traffics
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model.axis import Value, digest
+from qdisclab.emulation.model.control import Control
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Packets, Rate
+from qdisclab.emulation.model.wifi import Wifi
+from qdisclab.emulation.study.problems import read
+from qdisclab.emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
+from qdisclab.emulation.study.source import Path, dotted
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
 LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length are appended

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from emulation.model import sysctls
-from emulation.model.control import SENDS_ECT
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Point, Run
+from qdisclab.emulation.model import sysctls
+from qdisclab.emulation.model.control import SENDS_ECT
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Point, Run
 
 
 def of_point(point: Point) -> Iterator[str]:

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from emulation import datafile
-from emulation.config.catalogue import check, experiment, varied
-from emulation.errors import ConfigError
-from emulation.model.axis import Value
-from emulation.model.run import Experiment, Point, Run
-from emulation.model.units import Duration
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config.catalogue import check, experiment, varied
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.model.run import Experiment, Point, Run
+from qdisclab.emulation.model.units import Duration
 
 
 class OtherLength(ConfigError):

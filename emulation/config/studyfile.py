@@ -21,15 +21,15 @@ from pydantic import (
     model_validator,
 )
 
-from emulation.config.ownfile import MARKERS
-from emulation.errors import ConfigError
-from emulation.kernel import recipe
-from emulation.kinds import qdiscs
-from emulation.kinds.probes.probe import Probe
-from emulation.model.era import NAMES as SWITCHES, switches
-from emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
-from emulation.model.wifi import flaws as wifi_flaws
-from emulation.study.schema import (
+from qdisclab.emulation.config.ownfile import MARKERS
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kernel import recipe
+from qdisclab.emulation.kinds import qdiscs
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.model.era import NAMES as SWITCHES, switches
+from qdisclab.emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
+from qdisclab.emulation.model.wifi import flaws as wifi_flaws
+from qdisclab.emulation.study.schema import (
     Flaw,
     Flaws,
     LinkRate,

@@ -14,10 +14,10 @@ from functools import cached_property
 from itertools import product
 from typing import Any
 
-from emulation.config.studyfile import Block, ExperimentSection, StudyFile
-from emulation.model.axis import Value
-from emulation.study.schema import Flaw, Flaws, refuse, unknown
-from emulation.study.source import Path
+from qdisclab.emulation.config.studyfile import Block, ExperimentSection, StudyFile
+from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.study.schema import Flaw, Flaws, refuse, unknown
+from qdisclab.emulation.study.source import Path
 
 #: Axes that every study has, in addition to paths of parameters.
 BUILT_IN = ("link", "qdisc", "cc", "era")

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from types import MappingProxyType
 
-from emulation.errors import MissingTool
-from emulation.host.debs import Deb
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host.debs import Deb
 
 _CONF = """\
 Dir "/";

@@ -17,9 +17,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from emulation.errors import DamagedCache, MissingTool
-from emulation.host import seal
-from emulation.host.digest import sha256
+from qdisclab.emulation.errors import DamagedCache, MissingTool
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.digest import sha256
 
 PACKAGE, MANIFEST = "qdisc_lab_guest", "guest.json"
 

@@ -32,7 +32,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.errors import ConfigError, MissingTool
 
 
 class Wall(enum.Enum):

@@ -24,7 +24,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulation.host import facts
+from qdisclab.emulation.host import facts
 
 #: Seconds for which the idle time of CPUs is observed: five ticks of the accounting.
 LOOK_S = 0.05

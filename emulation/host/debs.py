@@ -23,7 +23,7 @@ from pathlib import Path
 from typing import IO
 from urllib.parse import quote, urlsplit
 
-from emulation.errors import MissingTool
+from qdisclab.emulation.errors import MissingTool
 
 #: The variable of the environment with the user's own place: a folder or an address of .deb files.
 PLACE = "QDISC_LAB_PACKAGES"

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
-from emulation import project
-from emulation.errors import ConfigError
-from emulation.host import apt
-from emulation.host.debs import Deb, Sources
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host import apt
+from qdisclab.emulation.host.debs import Deb, Sources
 
 FILE = project.folder("qdisc") / "LOCK.toml"
 

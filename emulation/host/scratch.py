@@ -14,8 +14,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from emulation.errors import GuestFailure, StorageError
-from emulation.host import storage
+from qdisclab.emulation.errors import GuestFailure, StorageError
+from qdisclab.emulation.host import storage
 
 #: Most bytes in it: far more than any run leaves (20 s of RRUL at 100/100 give 34 MiB of captures).
 MOST_BYTES = 4 << 30

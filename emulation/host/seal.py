@@ -21,9 +21,9 @@ from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from emulation.errors import DamagedCache
-from emulation.host import storage
-from emulation.host.digest import sha256
+from qdisclab.emulation.errors import DamagedCache
+from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.digest import sha256
 
 _log = logging.getLogger(__name__)
 

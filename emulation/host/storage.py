@@ -9,7 +9,7 @@ import subprocess
 from contextlib import suppress
 from pathlib import Path
 
-from emulation.errors import EmulationError, StorageError
+from qdisclab.emulation.errors import EmulationError, StorageError
 
 #: Room that a run's files may need, in MiB: most need 0.3.
 ROOM_MIB = 16

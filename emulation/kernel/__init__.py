@@ -5,8 +5,8 @@ takes a series or the digest of a cached kernel, `check_named` says whether ther
 `archive` has kernels as files.
 """
 
-from emulation.kernel.builder import Kernel, build, check_named, find, kernels, named
-from emulation.kernel.recipe import all_series
+from qdisclab.emulation.kernel.builder import Kernel, build, check_named, find, kernels, named
+from qdisclab.emulation.kernel.recipe import all_series
 
 __all__ = [
     "Kernel",

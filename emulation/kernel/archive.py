@@ -21,12 +21,12 @@ from http.client import HTTPException
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
-from emulation.errors import KernelBuildError
-from emulation.host import bundle, seal
-from emulation.host.cache import cache_dir, lock
-from emulation.host.digest import sha256
-from emulation.kernel import builder, make, recipe as recipes
-from emulation.kernel.builder import Kernel
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.host import bundle, seal
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import builder, make, recipe as recipes
+from qdisclab.emulation.kernel.builder import Kernel
 
 #: Seconds without a byte, after which a server is given up.
 PATIENCE_S = 60

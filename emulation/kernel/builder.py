@@ -18,15 +18,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import bundle, seal, storage
-from emulation.host.cache import cache_dir, lock
-from emulation.host.digest import sha256
-from emulation.kernel import make, recipe as recipes, source as sources
-from emulation.kernel.make import Progress
-from emulation.kernel.recipe import Recipe
-from emulation.kernel.source import Source
-from emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.errors import DamagedCache, KernelBuildError
+from qdisclab.emulation.host import bundle, seal, storage
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
+from qdisclab.emulation.kernel.make import Progress
+from qdisclab.emulation.kernel.recipe import Recipe
+from qdisclab.emulation.kernel.source import Source
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 #: The option, and its value, of a kernel that takes modules.
 MODULES = ("CONFIG_MODULES", "y")
@@ -190,7 +190,7 @@ def build(
     if given is None and recipe.origin is None:
         raise _no_source(recipe.series, folder)
     if given is None and (packed := bundle.entry("kernel", recipe.series)) and not keep_source:
-        from emulation.kernel import archive  # which takes this module
+        from qdisclab.emulation.kernel import archive  # which takes this module
 
         packed.check()
         try:

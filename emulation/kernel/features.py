@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import lru_cache
 
-from emulation.kernel import recipe
-from emulation.kinds.qdiscs import KINDS
-from emulation.model.control import of_linux
+from qdisclab.emulation.kernel import recipe
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model.control import of_linux
 
 #: Congestion controls that are not called as their option is.
 _NAMES = {"hstcp": "highspeed"}

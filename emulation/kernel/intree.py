@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from emulation.errors import KernelBuildError
-from emulation.host import seal
-from emulation.host.cache import cache_dir, lock
-from emulation.kernel import recipe as recipes, source
-from emulation.kernel.builder import Kernel
-from emulation.kernel.source import Source
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.kernel import recipe as recipes, source
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel.source import Source
 
 #: Folders of the source whose files can become modules; each is read once and kept in the cache.
 FOLDERS = ("net/sched", "net/ipv4")

@@ -11,10 +11,10 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-from emulation.errors import KernelBuildError, MissingTool
-from emulation.host import confine
-from emulation.kernel import recipe as recipes
-from emulation.kernel.recipe import Recipe
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.kernel import recipe as recipes
+from qdisclab.emulation.kernel.recipe import Recipe
 
 #: Called with the current step and the fraction of it that is done.
 Progress = Callable[[str, float], None]

@@ -20,15 +20,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import bundle, confine, seal
-from emulation.host.cache import cache_dir, lock
-from emulation.host.digest import sha256
-from emulation.kernel import intree, make
-from emulation.kernel.builder import Kernel
-from emulation.kernel.recipe import RECIPE_DIR
-from emulation.kinds import qdiscs
-from emulation.model.qdisc import INPUTS, ModuleSource
+from qdisclab.emulation.errors import DamagedCache, KernelBuildError
+from qdisclab.emulation.host import bundle, confine, seal
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import intree, make
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel.recipe import RECIPE_DIR
+from qdisclab.emulation.kinds import qdiscs
+from qdisclab.emulation.model.qdisc import INPUTS, ModuleSource
 
 #: Where the product's own modules are, one folder each.
 SOURCES = RECIPE_DIR / "src"

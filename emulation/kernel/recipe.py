@@ -15,10 +15,10 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from emulation import project
-from emulation.errors import KernelBuildError
-from emulation.host import lock
-from emulation.host.debs import Deb
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.host import lock
+from qdisclab.emulation.host.debs import Deb
 
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = project.folder("qdisc")

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.errors import KernelBuildError, MissingTool
-from emulation.host import lock
-from emulation.host.apt import PrivateApt
-from emulation.host.debs import PLACE, Deb, extract
-from emulation.host.digest import sha256
-from emulation.kernel.recipe import Origin
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
+from qdisclab.emulation.host import lock
+from qdisclab.emulation.host.apt import PrivateApt
+from qdisclab.emulation.host.debs import PLACE, Deb, extract
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel.recipe import Origin
 
 
 @dataclass(frozen=True)

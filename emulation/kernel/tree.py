@@ -20,12 +20,12 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import KernelBuildError
-from emulation.host.cache import cache_dir, lock
-from emulation.kernel import builder, make, recipe as recipes, source as sources
-from emulation.kernel.builder import Kernel
-from emulation.kernel.make import Progress
-from emulation.kernel.recipe import Recipe
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.kernel import builder, make, recipe as recipes, source as sources
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel.make import Progress
+from qdisclab.emulation.kernel.recipe import Recipe
 
 #: Folders that no user-mode kernel is made of, but for the files that `_CONFIGURES` names.
 _UNUSED = re.compile(r"(Documentation|arch/(?!um/|x86/)[^/]+|drivers/gpu|sound|tools/testing)/")

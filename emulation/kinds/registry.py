@@ -13,7 +13,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Generic, TypeVar
 
-from emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError
 
 K = TypeVar("K")
 
@@ -77,7 +77,7 @@ class Registry(Mapping[str, K], Generic[K]):
                     self.add(importlib.import_module(f"{self._package}.{about.name}"))
                 except ModuleNotFoundError as error:
                     # What takes a package of an extra computes for a kind, and defines none.
-                    if str(error.name).startswith("emulation"):
+                    if str(error.name).startswith("qdisclab"):
                         raise
         return self._kinds
 

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Generic, TypeVar, Union, get_args
 
 from pydantic import BaseModel, Field, TypeAdapter
 
-from emulation.kinds.registry import Registry
+from qdisclab.emulation.kinds.registry import Registry
 
 S = TypeVar("S", bound=BaseModel)
 

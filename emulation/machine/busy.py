@@ -11,9 +11,9 @@ from pathlib import Path
 
 from elftools.elf.sections import SymbolTableSection
 
-from emulation.errors import EmulationError
-from emulation.host.confine import system_calls
-from emulation.programs.executables import elf_of
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.confine import system_calls
+from qdisclab.emulation.programs.executables import elf_of
 
 #: Bytes of a `struct task_struct` that are read; the registers of its process are at its end.
 _TASK = 16384

@@ -12,9 +12,9 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError
-from emulation.kinds import qdiscs, traffic
-from emulation.kinds.traffic.flent import SERVER_FILES
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds import qdiscs, traffic
+from qdisclab.emulation.kinds.traffic.flent import SERVER_FILES
 
 #: Where the files are.
 FOLDER = Path(__file__).parents[1] / "guest"

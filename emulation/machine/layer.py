@@ -15,13 +15,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError
-from emulation.host import bundle, lock as locks, seal
-from emulation.host.apt import NAME, PrivateApt
-from emulation.host.cache import cache_dir, lock
-from emulation.host.debs import script
-from emulation.machine import rootfs
-from emulation.machine.rootfs import RootFs, Unpacked
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host import bundle, lock as locks, seal
+from qdisclab.emulation.host.apt import NAME, PrivateApt
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.debs import script
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.machine.rootfs import RootFs, Unpacked
 
 #: What a Debian system has and the root file system does not, which measurements do not need.
 SYSTEM = (

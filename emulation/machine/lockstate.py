@@ -7,11 +7,11 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from emulation import kernel
-from emulation.host.apt import PrivateApt
-from emulation.host.lock import Lock
-from emulation.kernel import recipe
-from emulation.machine import layer, rootfs
+from qdisclab.emulation import kernel
+from qdisclab.emulation.host.apt import PrivateApt
+from qdisclab.emulation.host.lock import Lock
+from qdisclab.emulation.kernel import recipe
+from qdisclab.emulation.machine import layer, rootfs
 
 
 def state(lock: Lock) -> Iterator[str]:

@@ -11,13 +11,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from emulation.config.job import job_of
-from emulation.config.request import request
-from emulation.host.digest import sha256
-from emulation.kernel import Kernel
-from emulation.machine import guestcode, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.request import request
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.machine import guestcode, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
 
 #: Packages whose versions are recorded; the digest of the root file system covers all packages.
 SPELLED_OUT = ("flent", "netperf", "irtt", "fping", "mininet", "iproute2", "python3.11", "libc6")

@@ -22,11 +22,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from emulation.errors import MissingTool
-from emulation.host import bundle, lock as locks, seal
-from emulation.host.apt import PrivateApt
-from emulation.host.cache import cache_dir, lock
-from emulation.host.debs import PLACE, Deb, extract
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host import bundle, lock as locks, seal
+from qdisclab.emulation.host.apt import PrivateApt
+from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.debs import PLACE, Deb, extract
 
 _TABLE = tomllib.loads(Path(__file__).with_suffix(".toml").read_text(encoding="utf-8"))
 

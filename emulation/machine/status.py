@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import GuestFailure
+from qdisclab.emulation.errors import GuestFailure
 
 #: Most bytes of a line: a step that lists all ports of a large rig has 100 kB.
 LONGEST = 1 << 20

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import (
+from qdisclab.emulation.errors import (
     EmulationError,
     GuestFailure,
     GuestHung,
@@ -32,15 +32,15 @@ from emulation.errors import (
     RigMismatch,
     TrafficFailure,
 )
-from emulation.host import confine, scratch, seal
-from emulation.host.cpus import claim
-from emulation.host.pool import follow
-from emulation.host.scratch import check, read_text, tame
-from emulation.kernel import builder, module
-from emulation.machine import busy, guestcode
-from emulation.machine.layer import Layer
-from emulation.machine.patience import Patience
-from emulation.machine.status import Status
+from qdisclab.emulation.host import confine, scratch, seal
+from qdisclab.emulation.host.cpus import claim
+from qdisclab.emulation.host.pool import follow
+from qdisclab.emulation.host.scratch import check, read_text, tame
+from qdisclab.emulation.kernel import builder, module
+from qdisclab.emulation.machine import busy, guestcode
+from qdisclab.emulation.machine.layer import Layer
+from qdisclab.emulation.machine.patience import Patience
+from qdisclab.emulation.machine.status import Status
 
 #: Midnight UTC, 1 January 2015, when every guest starts, in nanoseconds since 1970.
 START_NS = 1_420_070_400_000_000_000

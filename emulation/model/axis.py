@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from typing import Any
 
-from emulation.model.units import Duration, Packets, Rate, Size, UnitError
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size, UnitError
 
 LONGEST_WORD, DIGITS = 40, 8  # of a value in a path; of the digest of any other
 _WORD = re.compile(rf"\w[\w.=-]{{,{LONGEST_WORD - 1}}}", re.ASCII)

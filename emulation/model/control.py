@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from emulation.model.qdisc import ModuleSource
+from qdisclab.emulation.model.qdisc import ModuleSource
 
 #: The kernel's, in the order in which it lists them (linux, net/ipv4/Makefile; reno registers
 #: first). Modules come after them.

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from emulation.model.qdisc import Qdisc
-from emulation.model.tree import Attached, Tree
-from emulation.model.units import Duration, Packets, Rate, Size
-from emulation.model.wifi import Options
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.tree import Attached, Tree
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.model.wifi import Options
 
 #: The handle of the qdisc under test.
 HANDLE = "10:"

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation.model.qdisc import Qdisc
-from emulation.model.units import Duration, Option, Packets
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.units import Duration, Option, Packets
 
 MODERN = "modern"
 

@@ -6,9 +6,9 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from emulation.kinds.qdiscs import KINDS
-from emulation.kinds.qdiscs.base import Expected, QdiscKind
-from emulation.model.units import Option, Packets
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.kinds.qdiscs.base import Expected, QdiscKind
+from qdisclab.emulation.model.units import Option, Packets
 
 #: Files in the folder of a module that it is built from.
 INPUTS = ("Kbuild", "*.c", "*.h")

@@ -11,18 +11,18 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from emulation.model import era as eras
-from emulation.model.control import Control
-from emulation.model.qdisc import Qdisc
-from emulation.model.series import DEFAULT_KERNEL
-from emulation.model.sysctls import CONTROL
-from emulation.model.topology import Link, Topology
-from emulation.model.units import Duration, Rate, Size
+from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model.control import Control
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.model.sysctls import CONTROL
+from qdisclab.emulation.model.topology import Link, Topology
+from qdisclab.emulation.model.units import Duration, Rate, Size
 
 if TYPE_CHECKING:
-    from emulation.kinds.probes.probe import Probe
-    from emulation.kinds.rigs.base import RigSection
-    from emulation.kinds.traffic.base import TrafficSection
+    from qdisclab.emulation.kinds.probes.probe import Probe
+    from qdisclab.emulation.kinds.rigs.base import RigSection
+    from qdisclab.emulation.kinds.traffic.base import TrafficSection
 
 DEFAULT_ERA = eras.MODERN
 DEFAULT_MEMORY = Size(192 * 2**20)

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from emulation.model import era as eras
+from qdisclab.emulation.model import era as eras
 
 #: The setting that the axis `cc` varies.
 CONTROL = "net.ipv4.tcp_congestion_control"

@@ -11,11 +11,11 @@ from ipaddress import IPv4Interface, IPv4Network
 from types import UnionType
 from typing import Any, get_origin, get_type_hints
 
-from emulation.model.addresses import by_name
-from emulation.model.egress import BURST, Delay, Delays, Egress, Hierarchy, Radio, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.tree import Tree
-from emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.model.addresses import by_name
+from qdisclab.emulation.model.egress import BURST, Delay, Delays, Egress, Hierarchy, Radio, Shaper
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.tree import Tree
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
 
 LONGEST_NAME = 15  # of a node and of an interface (the kernel's IFNAMSIZ)
 PORT_NAME = re.compile(rf"\w[\w.-]{{,{LONGEST_NAME - 1}}}", re.ASCII)

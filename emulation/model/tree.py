@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from emulation.kinds.qdiscs import KINDS
-from emulation.kinds.qdiscs.base import QdiscKind, TcOption
-from emulation.model.qdisc import Qdisc
-from emulation.model.units import Duration, Option, Quantity, Rate, Size
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.units import Duration, Option, Quantity, Rate, Size
 
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
 _INGRESS = "ffff:"  # the handle of the qdisc for arriving packets

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from emulation.model.units import Rate
+from qdisclab.emulation.model.units import Rate
 
 #: The valid values of an option: words, or whole numbers.
 Values = tuple[str, ...] | range | frozenset[int]

@@ -15,8 +15,8 @@ from elftools.elf.elffile import ELFFile
 from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection
 from elftools.elf.segments import InterpSegment
 
-from emulation.errors import MissingTool
-from emulation.programs.guest_root import COMMANDS, GuestRoot
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.programs.guest_root import COMMANDS, GuestRoot
 
 #: What pyelftools raises for bytes that no compiler has written.
 _BROKEN = (ELFError, OSError, ValueError, LookupError, OverflowError, MemoryError, zlib.error)

@@ -7,7 +7,7 @@ from os import X_OK, access, walk
 from os.path import exists, isfile, islink
 from pathlib import Path, PurePosixPath
 
-from emulation.programs.taken import TakenFile
+from qdisclab.emulation.programs.taken import TakenFile
 
 #: Where the guest looks for programs.
 PATH = ("/usr/sbin", "/usr/bin", "/sbin", "/bin")

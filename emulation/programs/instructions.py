@@ -18,9 +18,9 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
-from emulation.programs.executables import check, elf_of, read_elf
-from emulation.programs.guest_root import GuestRoot
-from emulation.programs.taken import TakenFile
+from qdisclab.emulation.programs.executables import check, elf_of, read_elf
+from qdisclab.emulation.programs.guest_root import GuestRoot
+from qdisclab.emulation.programs.taken import TakenFile
 
 #: Instructions that return random numbers, and those that identify the processor or the CPU.
 RANDOM = ("rdrand", "rdseed")

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError
 
 
 @dataclass(frozen=True)

@@ -18,10 +18,16 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from emulation.errors import ConfigError, EmulationError, GuestFailure, GuestHung, KernelBuildError
-from emulation.host.cache import cache_dir
-from emulation.kernel import tree
-from emulation.kernel.builder import Kernel
+from qdisclab.emulation.errors import (
+    ConfigError,
+    EmulationError,
+    GuestFailure,
+    GuestHung,
+    KernelBuildError,
+)
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import tree
+from qdisclab.emulation.kernel.builder import Kernel
 
 #: What a step of `git bisect run` ends with, to go on.
 GOOD, BAD, SKIP = 0, 1, 125

@@ -16,14 +16,14 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import EmulationError, Interrupted
-from emulation.host import terminal
-from emulation.kernel import Kernel
-from emulation.kinds.probes.probe import Probe
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.runs.run import Measure, Result, execute
-from emulation.runs.speed import AROUND_LOAD_S
+from qdisclab.emulation.errors import EmulationError, Interrupted
+from qdisclab.emulation.host import terminal
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.runs.run import Measure, Result, execute
+from qdisclab.emulation.runs.speed import AROUND_LOAD_S
 
 
 @dataclass(frozen=True)

@@ -15,19 +15,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation.config.job import job_of, modules_of
-from emulation.errors import EmulationError
-from emulation.host import scratch, storage
-from emulation.host.digest import sha256
-from emulation.kernel import Kernel, module
-from emulation.machine import provenance, vm
-from emulation.machine.layer import Layer, names
-from emulation.machine.rootfs import RootFs
-from emulation.model.qdisc import ModuleSource
-from emulation.model.run import Run
-from emulation.model.units import Duration, Size
-from emulation.programs.taken import TakenFile
-from emulation.study import trust
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host import scratch, storage
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.machine import provenance, vm
+from qdisclab.emulation.machine.layer import Layer, names
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.qdisc import ModuleSource
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration, Size
+from qdisclab.emulation.programs.taken import TakenFile
+from qdisclab.emulation.study import trust
 
 #: Name of the program in the guest, and of the guest's module that runs it.
 NAME = TOOL = "command"

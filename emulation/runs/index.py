@@ -15,12 +15,12 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from emulation import datafile
-from emulation.errors import ConfigError, DamagedData
-from emulation.host.cache import digest, remembered, state
-from emulation.model.run import Experiment, Run, era_name, length_name, variant_name
-from emulation.model.units import Duration
-from emulation.study import studies
+from qdisclab.emulation import datafile
+from qdisclab.emulation.errors import ConfigError, DamagedData
+from qdisclab.emulation.host.cache import digest, remembered, state
+from qdisclab.emulation.model.run import Experiment, Run, era_name, length_name, variant_name
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study import studies
 
 FOLDER = "index"  # of the cache
 
@@ -165,7 +165,10 @@ class _Study:
     @cached_property
     def experiments(self) -> dict[str, Experiment]:
         """Return its experiments, by id and by label."""
-        from emulation.config.catalogue import all_labels, load  # a kept index needs neither
+        from qdisclab.emulation.config.catalogue import (  # a kept index needs neither
+            all_labels,
+            load,
+        )
 
         folder = studies.known().get(self.name)
         try:
@@ -175,7 +178,7 @@ class _Study:
 
     def run(self, record: Mapping[str, Any]) -> Run | None:
         """Return the run of a provenance; None where there is no such run any more."""
-        from emulation.config.request import run_of
+        from qdisclab.emulation.config.request import run_of
 
         try:
             return run_of(record, self.experiments)
@@ -207,7 +210,7 @@ _DEFAULTS: dict[str, Any] = {"axes": {}, "settings": {}, "outside_sweep": []}
 
 def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[str, Any]:
     """Return what is kept of a provenance; raise `DamagedData` where it is none."""
-    from emulation.config.request import kernel_of
+    from qdisclab.emulation.config.request import kernel_of
 
     try:
         request = {name: record[name] for name in _ENTRIES}

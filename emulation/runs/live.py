@@ -14,13 +14,13 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import kernel
-from emulation.errors import EmulationError, Interrupted
-from emulation.host.scratch import read_text
-from emulation.machine import rootfs
-from emulation.model.run import Run
-from emulation.runs.run import Result, execute
-from emulation.runs.speed import AROUND_LOAD_S
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import EmulationError, Interrupted
+from qdisclab.emulation.host.scratch import read_text
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.runs.run import Result, execute
+from qdisclab.emulation.runs.speed import AROUND_LOAD_S
 
 
 @dataclass

@@ -14,25 +14,25 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation import datafile
-from emulation.config import remarks
-from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError, EmulationError
-from emulation.host import scratch, storage
-from emulation.host.digest import sha256
-from emulation.kernel import Kernel, module
-from emulation.kinds.probes import probe
-from emulation.kinds.probes.probe import Probe
-from emulation.kinds.traffic import flent
-from emulation.kinds.traffic.programs import Programs
-from emulation.machine import layer, provenance, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.programs.guest_root import GuestRoot
-from emulation.programs.taken import TakenFile, mode
-from emulation.runs import speed
-from emulation.runs.index import GUESTS, KERNEL_LOGS, RunFile, run_file
-from emulation.study import trust
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config import remarks
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.host import scratch, storage
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.kinds.probes import probe
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.kinds.traffic import flent
+from qdisclab.emulation.kinds.traffic.programs import Programs
+from qdisclab.emulation.machine import layer, provenance, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.programs.guest_root import GuestRoot
+from qdisclab.emulation.programs.taken import TakenFile, mode
+from qdisclab.emulation.runs import speed
+from qdisclab.emulation.runs.index import GUESTS, KERNEL_LOGS, RunFile, run_file
+from qdisclab.emulation.study import trust
 
 
 @dataclass(frozen=True)
@@ -202,7 +202,7 @@ def warnings_of(run: Run, machine: vm.Machine) -> list[str]:
     programs = job_of(run).get("traffic", {}).get("programs", ())
     if not programs:
         return []
-    from emulation.programs import instructions  # a disassembler
+    from qdisclab.emulation.programs import instructions  # a disassembler
 
     files = [TakenFile(name, path, mode(path)) for name, path in run.traffic.sources()]
     guest = GuestRoot([*(layer.path for layer in machine.layers), machine.root], files)

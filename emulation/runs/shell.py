@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from emulation.config.job import job_of, modules_of
-from emulation.host import scratch
-from emulation.kernel import Kernel, module
-from emulation.machine import vm
-from emulation.machine.layer import Layer, names
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Run
-from emulation.study import trust
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.host import scratch
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.machine import vm
+from qdisclab.emulation.machine.layer import Layer, names
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.study import trust
 
 
 def job(run: Run) -> dict[str, Any]:

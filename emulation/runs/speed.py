@@ -14,10 +14,10 @@ from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 
-from emulation.host import facts
-from emulation.host.cache import cache_dir
-from emulation.model.run import Experiment, Point, Run
-from emulation.model.units import Duration
+from qdisclab.emulation.host import facts
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.model.run import Experiment, Point, Run
+from qdisclab.emulation.model.units import Duration
 
 #: Virtual seconds of a guest before and after its load: flent's pauses, setting up and ending.
 AROUND_LOAD_S = 20.0

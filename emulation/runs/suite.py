@@ -15,10 +15,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError, EmulationError, GuestFailure, GuestHung
-from emulation.machine import guestcode
-from emulation.programs.taken import TakenFile
-from emulation.runs.execution import NAME, Execution, Outcome
+from qdisclab.emulation.errors import ConfigError, EmulationError, GuestFailure, GuestHung
+from qdisclab.emulation.machine import guestcode
+from qdisclab.emulation.programs.taken import TakenFile
+from qdisclab.emulation.runs.execution import NAME, Execution, Outcome
 
 #: Addresses and words of packetdrill's tests, by version of IP; those of its own `run_all.py` and
 #: of the kernel's runner.

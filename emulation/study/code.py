@@ -18,8 +18,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from types import ModuleType
 
-from emulation.errors import ConfigError
-from emulation.study import studies, trust
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study import studies, trust
 
 #: Of the names of studies' packages.
 PREFIX = "study_"

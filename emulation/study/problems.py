@@ -9,9 +9,9 @@ from typing import Annotated, Any, TypeVar, Union, get_args, get_origin
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
-from emulation.errors import ConfigError
-from emulation.study.schema import Flaw, Flaws, Section, unknown
-from emulation.study.source import Path, Source
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study.schema import Flaw, Flaws, Section, unknown
+from qdisclab.emulation.study.source import Path, Source
 
 S = TypeVar("S", bound=Section)
 

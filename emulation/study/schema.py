@@ -26,10 +26,18 @@ from pydantic import (
 )
 from pydantic_core import CoreSchema, core_schema
 
-from emulation.kinds.qdiscs import KINDS
-from emulation.model import sysctls
-from emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size, UnitError
-from emulation.study.source import Path
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model import sysctls
+from qdisclab.emulation.model.units import (
+    Duration,
+    Option,
+    Packets,
+    Quantity,
+    Rate,
+    Size,
+    UnitError,
+)
+from qdisclab.emulation.study.source import Path
 
 FASTEST = Rate(100 * 10**9)  # a faster link is probably a mistake
 ADDRESSES = 16  # of a server: the number of bands of a prio qdisc

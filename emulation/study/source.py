@@ -24,8 +24,8 @@ from yaml import (
 )
 from yaml.composer import Composer
 
-from emulation import datafile
-from emulation.errors import ConfigError, DamagedData, Problem, printable
+from qdisclab.emulation import datafile
+from qdisclab.emulation.errors import ConfigError, DamagedData, Problem, printable
 
 #: The place of a value: keys of mappings and indices of sequences, from the outside in.
 Path = tuple[str | int, ...]

@@ -10,8 +10,8 @@ import difflib
 import os
 from pathlib import Path
 
-from emulation import project
-from emulation.errors import ConfigError
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import ConfigError
 
 #: The folder of the shipped studies, each in a folder of its own.
 SHIPPED = project.folder("studies")

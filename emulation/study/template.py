@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from emulation import project
-from emulation.errors import ConfigError
-from emulation.study import studies, trust
+from qdisclab.emulation import project
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study import studies, trust
 
 #: The files of a new study, and what they call it.
 FOLDER, NAME = Path(__file__).with_name("new"), "my-study"

@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError, printable
-from emulation.host.cache import cache_dir
-from emulation.host.digest import sha256
-from emulation.study import studies
-from emulation.study.source import Source
+from qdisclab.emulation.errors import ConfigError, printable
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.source import Source
 
 #: Environment variable: folders, as in PATH, below which studies are trusted: for CI, containers.
 VARIABLE = "QDISC_LAB_TRUST"

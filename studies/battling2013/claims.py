@@ -7,9 +7,9 @@ both ways, 1 ms, 1000 packets. The notebook `battling_settings` shows what other
 
 from typing import Final
 
-from analysis.claims.check import every, less, ratio, within
-from analysis.claims.quantity import Quantity, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import every, less, ratio, within
+from qdisclab.analysis.claims.quantity import Quantity, several
+from qdisclab.analysis.claims.verdict import Rule
 
 LINK: Final = "10/10"
 FIFO: Final = "pfifo_fast"

@@ -12,14 +12,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.measures.flood import LATENCY, TOTAL
-from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile
-from analysis.runs.order import QDISC_ORDER
-from analysis.runs.settings import Setting, linux_of
-from analysis.runs.statement import Claim
-from analysis.words import intervals
-from emulation.config.ownfile import drawn
+from qdisclab.analysis.measures.flood import LATENCY, TOTAL
+from qdisclab.analysis.runs.axes import axes, packets
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.order import QDISC_ORDER
+from qdisclab.analysis.runs.settings import Setting, linux_of
+from qdisclab.analysis.runs.statement import Claim
+from qdisclab.analysis.words import intervals
+from qdisclab.emulation.config.ownfile import drawn
 
 FLOOD: Final = "udp_flood"
 

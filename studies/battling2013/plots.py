@@ -7,11 +7,11 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.flood import LATENCY, SILENT, TOTAL
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.measures.flood import LATENCY, SILENT, TOTAL
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 from .measures import QUANTITIES
 

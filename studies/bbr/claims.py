@@ -5,8 +5,8 @@ A comment says which bounds are ours; the others are the draft's.
 
 from typing import Final
 
-from analysis.claims.check import Condition, every, within
-from analysis.claims.quantity import cells
+from qdisclab.analysis.claims.check import Condition, every, within
+from qdisclab.analysis.claims.quantity import cells
 
 INF: Final = float("inf")
 

@@ -7,8 +7,8 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.measures.registry import Metric
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.measures.registry import Metric
+from qdisclab.analysis.runs.dataset import RunFile
 
 #: What Linux's BBR, its first version (tcp_bbr.c), has otherwise; by case.
 FIRST: Final = {

@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from analysis.claims.check import Checks, within
-from analysis.claims.quantity import Quantity
-from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
+from qdisclab.analysis.claims.check import Checks, within
+from qdisclab.analysis.claims.quantity import Quantity
+from qdisclab.analysis.claims.verdict import Rule
+from qdisclab.analysis.runs.statement import Claim
 
 
 def bounded(claim: Claim) -> Checks:

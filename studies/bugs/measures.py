@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from typing import Final
 
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile
-from emulation.datafile import read_rows
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.datafile import read_rows
 
 METRICS: Final = {
     "codel_stale": Metric("pings lost beside eight uploads through fq_codel", "%"),

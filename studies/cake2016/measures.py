@@ -9,11 +9,11 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import bench
-from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import read_flent
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import bench
+from qdisclab.analysis.runs.axes import axes
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.flentfile import read_flent
 
 QUANTITIES: Final = ("icmp_induced_mean_ms", "largest_kb", "marks_and_drops", "up_goodput_mbit_s")
 """Columns of `per_run` that are shown: largest_kb is the greatest mean size of the packets that

@@ -6,9 +6,9 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.plots.panels import log_axis, panels
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.panels import log_axis, panels
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
 
 from .measures import QUANTITIES, SIZES
 

@@ -5,7 +5,7 @@ First what the paper's words and names stand for, then its sections.
 
 from typing import Final
 
-from analysis.claims.check import (
+from qdisclab.analysis.claims.check import (
     Checks,
     Condition,
     Lacking,
@@ -21,8 +21,8 @@ from analysis.claims.check import (
     widening,
     within,
 )
-from analysis.claims.quantity import Quantity, cells, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.quantity import Quantity, cells, several
+from qdisclab.analysis.claims.verdict import Rule
 
 RULES: dict[str, Rule] = {}
 

@@ -6,7 +6,7 @@ First what the paper's words and names stand for, then its sections.
 from itertools import combinations, pairwise, product
 from typing import Final
 
-from analysis.claims.check import (
+from qdisclab.analysis.claims.check import (
     Condition,
     Every,
     Lacking,
@@ -24,9 +24,9 @@ from analysis.claims.check import (
     widening,
     within,
 )
-from analysis.claims.quantity import Cells, Grid, Quantity, cells, several
-from analysis.claims.verdict import Rule
-from analysis.runs.statement import Claim
+from qdisclab.analysis.claims.quantity import Cells, Grid, Quantity, cells, several
+from qdisclab.analysis.claims.verdict import Rule
+from qdisclab.analysis.runs.statement import Claim
 
 from .measures.ecn import DIGIT, REPETITIONS
 

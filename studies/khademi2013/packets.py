@@ -11,10 +11,10 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError, require_several
-from analysis.runs.dataset import FEW_RUNS, RunFile, facts, read_record, usable
-from analysis.runs.flentfile import RERUN, Floats, read_series
-from emulation.host.pool import workers
+from qdisclab.analysis.errors import DataError, require_several
+from qdisclab.analysis.runs.dataset import FEW_RUNS, RunFile, facts, read_record, usable
+from qdisclab.analysis.runs.flentfile import RERUN, Floats, read_series
+from qdisclab.emulation.host.pool import workers
 
 from .captures import table as packets_table
 from .captures.table import FATES

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from analysis.claims.check import Condition, every, less, ratio, within
-from analysis.claims.quantity import Cells, Quantity, cells
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import Condition, every, less, ratio, within
+from qdisclab.analysis.claims.quantity import Cells, Quantity, cells
+from qdisclab.analysis.claims.verdict import Rule
 
 ALL: Final = ("5ms", "20ms", "80ms", "160ms")
 LINK: Final = "40/40"

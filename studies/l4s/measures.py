@@ -9,10 +9,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.measures.registry import Measure, Metric
-from analysis.measures.timeline import pings
-from analysis.runs.dataset import RunFile
-from emulation.datafile import ROWS, read_rows
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.measures.timeline import pings
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.datafile import ROWS, read_rows
 
 SETTLED_S: Final = 10.0  # numbers are of the time from then on
 STEP_S: Final = 15.0  # as study.yaml has it

@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from analysis.claims.check import every, less, ratio, within
-from analysis.claims.quantity import Cells, cells
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import every, less, ratio, within
+from qdisclab.analysis.claims.quantity import Cells, cells
+from qdisclab.analysis.claims.verdict import Rule
 
 
 def flows(number: str, prob: str, metric: str) -> Cells:

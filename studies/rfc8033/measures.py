@@ -5,8 +5,8 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile
 
 SETTLED_S: Final = 4.0  # after the first packet: slow start is over
 RATE_BYTES_S: Final = 10e6 / 8

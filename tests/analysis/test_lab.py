@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.lab import open_study
-from analysis.measures import packets
-from analysis.measures.table import measure_runs
-from emulation.errors import ConfigError
-from emulation.runs.index import index
+from qdisclab.analysis.lab import open_study
+from qdisclab.analysis.measures import packets
+from qdisclab.analysis.measures.table import measure_runs
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.runs.index import index
 
 
 def test_chosen_runs_say_how_many_there_are() -> None:

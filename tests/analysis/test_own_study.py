@@ -13,19 +13,19 @@ import nbformat
 import pandas as pd
 import pytest
 
-from analysis.claims.assess import assess_study
-from analysis.claims.check import Lacking
-from analysis.claims.verdict import Verdict
-from analysis.errors import DataError
-from analysis.measures import table
-from analysis.measures.registry import faults, registry_of
-from analysis.runs.study import study_at
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
-from emulate import cli
-from emulation.errors import EmulationError
-from emulation.host.pool import workers
-from emulation.study import studies
+from qdisclab.analysis.claims.assess import assess_study
+from qdisclab.analysis.claims.check import Lacking
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import table
+from qdisclab.analysis.measures.registry import faults, registry_of
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site.execute import execute
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulate import cli
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.study import studies
 from tests.data import synthetic
 
 STUDY = """\
@@ -50,8 +50,8 @@ FILES = {
 
 import numpy as np
 
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.flentfile import read_flent
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.flentfile import read_flent
 
 METRICS = {"median_ms": Metric("median round trip", "ms")}
 
@@ -90,7 +90,7 @@ mine001,mine,1,,ordering,Pings take less time with CoDel than with a FIFO.,,,,
 mine002,mine,1,,ordering,Latency is low.,,,,
 """,
         "claims.py": """\
-from analysis.claims.check import Quantity, less, within
+from qdisclab.analysis.claims.check import Quantity, less, within
 
 RULES = {
     "mine001": less(*(Quantity("median_ms", "load", "10/10", q) for q in ("codel", "pfifo_fast"))),
@@ -114,10 +114,10 @@ output = ""
 ---
 from pathlib import Path
 
-from analysis.measures.table import measure_runs
-from analysis.runs import dataset
-from analysis.runs.study import study_at
-from analysis.site.outputs import publish
+from qdisclab.analysis.measures.table import measure_runs
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site.outputs import publish
 
 plots = study_at(study).module("plots")
 runs = dataset.find_runs(Path(data_root), paper, experiment, links=[link], qdiscs=qdiscs)

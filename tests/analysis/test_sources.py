@@ -8,23 +8,27 @@ from pathlib import Path
 import grimp
 import pytest
 
-from analysis import sources
-from analysis.errors import DataError
+from qdisclab.analysis import sources
+from qdisclab.analysis.errors import DataError
 from tests import ROOT
 
 #: Module -> what it imports.
 GRAPH = {
-    "analysis": [],
-    "analysis.one": ["analysis.two", "emulation.config", "emulation.captures.flow"],
-    "analysis.two": ["analysis.one"],
-    "analysis.three": [],
-    "emulation": [],
-    "emulation.config": ["emulation.kernel", "emulation.model"],
-    "emulation.kernel": [],
-    "emulation.model": [],
-    "emulation.captures": [],
-    "emulation.captures.flow": ["emulation.captures.frame"],
-    "emulation.captures.frame": ["emulation.kernel"],
+    "qdisclab.analysis": [],
+    "qdisclab.analysis.one": [
+        "qdisclab.analysis.two",
+        "qdisclab.emulation.config",
+        "qdisclab.emulation.captures.flow",
+    ],
+    "qdisclab.analysis.two": ["qdisclab.analysis.one"],
+    "qdisclab.analysis.three": [],
+    "qdisclab.emulation": [],
+    "qdisclab.emulation.config": ["qdisclab.emulation.kernel", "qdisclab.emulation.model"],
+    "qdisclab.emulation.kernel": [],
+    "qdisclab.emulation.model": [],
+    "qdisclab.emulation.captures": [],
+    "qdisclab.emulation.captures.flow": ["qdisclab.emulation.captures.frame"],
+    "qdisclab.emulation.captures.frame": ["qdisclab.emulation.kernel"],
 }
 
 
@@ -51,7 +55,7 @@ def names(found: list[Path]) -> set[str]:
 
 @pytest.mark.usefixtures("graph")
 def test_imports_are_followed_but_into_what_only_gives_names(tmp_path: Path) -> None:
-    mine = notebook(tmp_path / "n.ipynb", "%matplotlib inline\nfrom analysis import one\n")
+    mine = notebook(tmp_path / "n.ipynb", "%matplotlib inline\nfrom qdisclab.analysis import one\n")
     found = sources.closure([mine])
     assert mine in found
     assert names(found) == {
@@ -59,7 +63,7 @@ def test_imports_are_followed_but_into_what_only_gives_names(tmp_path: Path) -> 
         "emulation.config.__init__", "emulation.model.__init__", "emulation.captures.__init__",
         "emulation.captures.flow", "emulation.captures.frame",
     }  # fmt: skip
-    left = names(sources.closure([mine], without=["analysis.one"]))
+    left = names(sources.closure([mine], without=["qdisclab.analysis.one"]))
     assert left == {"analysis.__init__"}
 
 

@@ -4,10 +4,10 @@ import json
 from pathlib import Path
 from typing import Any
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.request import request
-from emulation.model.run import Run, era_and_kernel, variant_name
-from emulation.runs.index import RunFile, run_file
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.request import request
+from qdisclab.emulation.model.run import Run, era_and_kernel, variant_name
+from qdisclab.emulation.runs.index import RunFile, run_file
 
 
 def of_run(root: Path, run: Run, **more: Any) -> RunFile:

@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.request import request
-from emulation.model.run import Run
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.request import request
+from qdisclab.emulation.model.run import Run
 from studies.khademi2013.captures import table as packets
 
 STEP_S = 1

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pandas as pd
 
-from analysis.runs import recorded
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import RunFile
 from tests.data import provenances
 
 

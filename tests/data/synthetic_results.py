@@ -6,21 +6,21 @@ from pathlib import Path
 import nbformat
 from IPython.display import SVG
 
-from analysis.claims import check
-from analysis.claims.assess import assess
-from analysis.claims.check import Quantity
-from analysis.claims.summary import as_json
-from analysis.measures import metrics
-from analysis.measures.table import measure_study
-from analysis.plots import rrul
-from analysis.plots.alt import describe
-from analysis.runs.dataset import find_runs, read_runs
-from analysis.runs.published import read_published
-from analysis.runs.settings import settings_of
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
-from analysis.site import notebookpage, outputs, report, verdicts
-from analysis.site.claims_page import write_claims
+from qdisclab.analysis.claims import check
+from qdisclab.analysis.claims.assess import assess
+from qdisclab.analysis.claims.check import Quantity
+from qdisclab.analysis.claims.summary import as_json
+from qdisclab.analysis.measures import metrics
+from qdisclab.analysis.measures.table import measure_study
+from qdisclab.analysis.plots import rrul
+from qdisclab.analysis.plots.alt import describe
+from qdisclab.analysis.runs.dataset import find_runs, read_runs
+from qdisclab.analysis.runs.published import read_published
+from qdisclab.analysis.runs.settings import settings_of
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site import notebookpage, outputs, report, verdicts
+from qdisclab.analysis.site.claims_page import write_claims
 from tests.data import synthetic
 
 

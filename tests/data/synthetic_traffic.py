@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from emulation.config import catalogue
-from emulation.config.request import request
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.config.request import request
 from tests.data import synthetic
 
 T0 = 1420070400.0  # 1 January 2015

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulate.cli import main
-from emulation.errors import ConfigError
-from emulation.study import template
+from qdisclab.emulate.cli import main
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study import template
 
 
 def test_a_congestion_control_that_the_kernel_lacks(
@@ -96,7 +96,7 @@ def test_rules_and_measures_are_checked(
     template.make(tmp_path / "mine")
     rules = tmp_path / "mine/claims.py"
     rules.write_text(
-        "from analysis.claims.check import Quantity, Same, within\n\n\n"
+        "from qdisclab.analysis.claims.check import Quantity, Same, within\n\n\n"
         "def of(experiment, qdisc):\n"
         "    return Quantity('induced_latency_ms', experiment, '20/5', qdisc)\n\n\n"
         "RULES = {}\n"

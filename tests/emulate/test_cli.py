@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 import yaml
 
-from emulate import cli
-from emulate.commands import check
-from emulate.commands.table import print_table
-from emulation import errors
-from emulation.errors import ConfigError, EmulationError, KernelBuildError
-from emulation.study import studies
+from qdisclab.emulate import cli
+from qdisclab.emulate.commands import check
+from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulation import errors
+from qdisclab.emulation.errors import ConfigError, EmulationError, KernelBuildError
+from qdisclab.emulation.study import studies
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -132,15 +132,15 @@ def test_no_command_prints_the_help(capsys: pytest.CaptureFixture[str]) -> None:
 
 def test_help_imports_no_subcommand() -> None:
     script = (
-        "import sys\nfrom emulate import cli\n"
+        "import sys\nfrom qdisclab.emulate import cli\n"
         "try:\n    cli.main(['--help'])\nexcept SystemExit:\n    pass\n"
-        "print([name for name in sys.modules if name in ('pydantic', 'emulation.model.run')])\n"
+        "print({'pydantic', 'qdisclab.emulation.model.run'} & set(sys.modules))\n"
     )
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
     assert "list" in done.stdout
-    assert done.stdout.splitlines()[-1] == "[]"
+    assert done.stdout.splitlines()[-1] == "set()"
 
 
 def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> None:

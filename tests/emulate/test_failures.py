@@ -25,19 +25,19 @@ from typing import Any
 import nbformat
 import pytest
 
-from analysis.errors import DataError
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
-from emulate import cli
-from emulate.commands import verify
-from emulation.config.catalogue import select
-from emulation.errors import GuestFailure, MissingTool, StorageError
-from emulation.host import storage
-from emulation.kernel import Kernel, make
-from emulation.machine import provenance, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Experiment, Run
-from emulation.runs import run
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site.execute import execute
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulate import cli
+from qdisclab.emulate.commands import verify
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.errors import GuestFailure, MissingTool, StorageError
+from qdisclab.emulation.host import storage
+from qdisclab.emulation.kernel import Kernel, make
+from qdisclab.emulation.machine import provenance, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
 from workflow import steps
@@ -125,8 +125,8 @@ def test_a_real_full_disk_is_told(tmp_path: Path) -> None:
     disk.mkdir()
     script = (
         f"mount -t tmpfs -o size=8m none {disk} && head -c 7m /dev/zero >{disk}/old && "
-        f"exec {sys.executable} -c 'from emulation.host import storage; from pathlib import Path; "
-        f'storage.require_room(Path("{disk}/data"))\''
+        f"exec {sys.executable} -c 'from pathlib import Path; "
+        f'from qdisclab.emulation.host import storage; storage.require_room(Path("{disk}/data"))\''
     )
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
     done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
@@ -181,10 +181,10 @@ def test_commands_tell_it_without_a_traceback(
     def fail(args: Any) -> int:
         raise OSError(number, os.strerror(number), "data/x")
 
-    monkeypatch.setattr("emulate.commands.check.run", fail)
+    monkeypatch.setattr("qdisclab.emulate.commands.check.run", fail)
     assert cli.main(["check", str(gbw2015)]) == 12
     assert capsys.readouterr().err.startswith(f"emulate: error: data/x: {said}")
-    monkeypatch.setattr("analysis.site.execute.execute", lambda *_, **__: fail(None))
+    monkeypatch.setattr("qdisclab.analysis.site.execute.execute", lambda *_, **__: fail(None))
     file = str(ROOT / "studies/gbw2015/figures/fig2b.yaml")
     assert steps.main(["figure", file, "--data", "d", "--results", "r"]) == 12
     assert capsys.readouterr().err.startswith(f"error: data/x: {said}")
@@ -354,4 +354,4 @@ def test_no_module_on_the_host_reads_its_date() -> None:
         "crate.py",
         "reproduce.py",
     }
-    assert verify.__name__ == "emulate.commands.verify"
+    assert verify.__name__ == "qdisclab.emulate.commands.verify"

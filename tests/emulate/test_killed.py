@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import INTERRUPTED
+from qdisclab.emulation.errors import INTERRUPTED
 from tests.emulate.waiting import at_work, wait_for
 
 

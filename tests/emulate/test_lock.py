@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from emulate.cli import main
-from emulation.host import lock as locks
-from emulation.machine import lockstate, rootfs
+from qdisclab.emulate.cli import main
+from qdisclab.emulation.host import lock as locks
+from qdisclab.emulation.machine import lockstate, rootfs
 
 
 def test_what_a_new_lock_changes_is_told() -> None:

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emulate.cli import main
-from emulation import datafile
-from emulation.config.catalogue import select
-from emulation.config.request import write
-from emulation.model.run import Experiment
-from emulation.model.units import Duration
-from emulation.runs.index import index
+from qdisclab.emulate.cli import main
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.request import write
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.index import index
 
 
 @pytest.mark.kernel

@@ -4,16 +4,16 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures import score as numbers
-from emulate import cli
-from emulate.commands import score
-from emulation import kernel
-from emulation.checks import identities
-from emulation.config.job import job_of
-from emulation.datafile import read_json
-from emulation.machine import rootfs
-from emulation.machine.provenance import guest_code_digest, job_digest
-from emulation.runs.run import execute
+from qdisclab.analysis.measures import score as numbers
+from qdisclab.emulate import cli
+from qdisclab.emulate.commands import score
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import identities
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.datafile import read_json
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.machine.provenance import guest_code_digest, job_digest
+from qdisclab.emulation.runs.run import execute
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import INTERRUPTED
+from qdisclab.emulation.errors import INTERRUPTED
 from tests import ROOT
 from tests.emulate.waiting import at_work, wait_for
 
@@ -20,7 +20,7 @@ from tests.emulate.waiting import at_work, wait_for
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGKILL])
 def test_no_guest_goes_on(number: signal.Signals, tmp_path: Path) -> None:
     (tmp_path / "tmp").mkdir()
-    words = [sys.executable, "-m", "emulate.cli", "verify", "40", "--jobs", "2"]
+    words = [sys.executable, "-m", "qdisclab.emulate.cli", "verify", "40", "--jobs", "2"]
     only = ["--only", "gbw2015/rrul@2014c/10-"]  # some 40 x 3 s
     environment = {**os.environ, "TMPDIR": str(tmp_path / "tmp")}
     said = tmp_path / "said"

@@ -20,8 +20,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from types import FrameType
 
-from emulation.host import confine
-from emulation.machine import vm
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.machine import vm
 
 NOBODY = 65534
 

@@ -28,16 +28,16 @@ from pathlib import Path
 from typing import Any
 from unittest import mock
 
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of, modules_of
-from emulation.errors import EmulationError
-from emulation.host import confine
-from emulation.kernel import Kernel, module
-from emulation.kinds.traffic.flent import check_flows
-from emulation.machine import guestcode, rootfs, vm
-from emulation.model.run import Run
-from emulation.model.units import Duration
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.kinds.traffic.flent import check_flows
+from qdisclab.emulation.machine import guestcode, rootfs, vm
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
 from tests.host_conditions.conditions import (
     CPUS,
     MATRIX,

@@ -14,18 +14,18 @@ import papermill
 import pytest
 import yaml
 
-from analysis.errors import DataError
-from analysis.runs.order import QDISC_ORDER
-from analysis.site import verdicts
-from analysis.site.execute import draw, execute, parse
-from analysis.site.figurefile import Cell, read_figure
-from analysis.site.outputs import read_summary
-from analysis.site.parameters import defaults, require_kinds
-from emulation.config import catalogue
-from emulation.config.catalogue import select
-from emulation.model.run import Experiment, era_and_kernel
-from emulation.model.units import Duration
-from emulation.runs.index import index
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.order import QDISC_ORDER
+from qdisclab.analysis.site import verdicts
+from qdisclab.analysis.site.execute import draw, execute, parse
+from qdisclab.analysis.site.figurefile import Cell, read_figure
+from qdisclab.analysis.site.outputs import read_summary
+from qdisclab.analysis.site.parameters import defaults, require_kinds
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.model.run import Experiment, era_and_kernel
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.index import index
 from tests import ROOT
 from tests.data import synthetic, synthetic_traffic as traffic
 from workflow.plan import Scale

@@ -9,11 +9,11 @@ import nbformat
 import papermill
 import pytest
 
-from analysis.errors import DataError
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
-from analysis.site.parameters import defaults, notebook_called, require_kinds
-from emulation.study import template
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site.execute import execute
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.analysis.site.parameters import defaults, notebook_called, require_kinds
+from qdisclab.emulation.study import template
 from tests import ROOT
 
 NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.ipynb")]

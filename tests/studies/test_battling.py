@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
-from analysis.runs.dataset import Dataset, find_runs, read_runs
-from analysis.runs.flentfile import kind_of
-from analysis.runs.settings import Setting
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.machine import guestcode
+from qdisclab.analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.analysis.runs.flentfile import kind_of
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.machine import guestcode
 from studies.battling2013 import measures as battling, plots as figures_battling
 from tests import ROOT
 from tests.data import provenances, synthetic
@@ -112,10 +112,10 @@ def test_flent_gets_the_iperf_that_it_asks_for(tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 def test_a_flood_starves_a_ping_in_codel_and_not_in_fq_codel(tmp_path: Path) -> None:
-    from emulation import kernel
-    from emulation.machine import rootfs
-    from emulation.model.units import Duration
-    from emulation.runs.run import execute
+    from qdisclab.emulation import kernel
+    from qdisclab.emulation.machine import rootfs
+    from qdisclab.emulation.model.units import Duration
+    from qdisclab.emulation.runs.run import execute
 
     latency = {}
     for qdisc in ("codel", "fq_codel"):

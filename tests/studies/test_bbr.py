@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures.registry import Metric
-from analysis.runs.study import study_at
-from emulation.datafile import counters, read_rows
+from qdisclab.analysis.measures.registry import Metric
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.datafile import counters, read_rows
 from studies.bbr.programs.flow import state_of
 from tests import ROOT
 
@@ -132,7 +132,7 @@ def test_a_control_with_the_hooks_of_bbr_is_a_module_of_ones_own(tmp_path: Path)
     text = text.replace("study: bbr", "study: own").replace("    measure: cases\n", "", 1)
     text = text.replace("\nexperiments:", "\ncontrols: {steady: {module: steady}}\nexperiments:", 1)
     (study / "study.yaml").write_text(text)
-    emulate = [sys.executable, "-m", "emulate.cli", "run", f"{study}/cases", "--trust"]
+    emulate = [sys.executable, "-m", "qdisclab.emulate.cli", "run", f"{study}/cases", "--trust"]
     done = subprocess.run(
         [*emulate, "--cc", "steady", "--seed", "1", "--output", str(tmp_path / "data")],
         cwd=ROOT, text=True, capture_output=True, check=False,

@@ -31,7 +31,7 @@ def test_each_case_has_a_patch_and_bounds() -> None:
 @pytest.mark.kernel
 def test_quick_cases_are_within_their_bounds() -> None:
     names = ["netem_limit", "tcp_mss_ack", "tbf_gso"]
-    command = [sys.executable, "-m", "emulate.cli", "exec", "--seed", "5", "--", "python3"]
+    command = [sys.executable, "-m", "qdisclab.emulate.cli", "exec", "--seed", "5", "--", "python3"]
     done = subprocess.run(
         [*command, "bugs.py", *names], cwd=STUDY, text=True, capture_output=True, check=False
     )

@@ -9,15 +9,15 @@ from functools import cache
 import numpy as np
 import pandas as pd
 
-from analysis.claims.assess import assess
-from analysis.claims.check import Check, Quantity, checks
-from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Verdict
-from analysis.measures.agreement import PACKET_PERCENT
-from analysis.measures.table import MEASURED
-from analysis.runs.published import read_published
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
+from qdisclab.analysis.claims.assess import assess
+from qdisclab.analysis.claims.check import Check, Quantity, checks
+from qdisclab.analysis.claims.plugin import rules_of
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.measures.agreement import PACKET_PERCENT
+from qdisclab.analysis.measures.table import MEASURED
+from qdisclab.analysis.runs.published import read_published
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
 
 RULES, VARIATIONS = rules_of(study_at("gbw2015"))
 LINKS = ("100/100", "10/10", "10/1")

@@ -3,13 +3,13 @@
 import numpy as np
 import pandas as pd
 
-from analysis.claims.assess import assess
-from analysis.claims.check import Check, checks
-from analysis.claims.plugin import rules_of
-from analysis.claims.verdict import Verdict
-from analysis.measures.table import MEASURED
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
+from qdisclab.analysis.claims.assess import assess
+from qdisclab.analysis.claims.check import Check, checks
+from qdisclab.analysis.claims.plugin import rules_of
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.measures.table import MEASURED
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
 
 STUDY = study_at("khademi2013")
 RULES, _ = rules_of(STUDY)

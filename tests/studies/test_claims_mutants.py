@@ -8,15 +8,15 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims import check, effect
-from analysis.claims.assess import condition_of
-from analysis.claims.check import Every, Quantity, checks
-from analysis.claims.plugin import Rules, rules_of
-from analysis.claims.verdict import Measured, Values, Verdict, judge
-from analysis.measures.registry import metrics
-from analysis.measures.table import MEASURED
-from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import known, study_at
+from qdisclab.analysis.claims import check, effect
+from qdisclab.analysis.claims.assess import condition_of
+from qdisclab.analysis.claims.check import Every, Quantity, checks
+from qdisclab.analysis.claims.plugin import Rules, rules_of
+from qdisclab.analysis.claims.verdict import Measured, Values, Verdict, judge
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.analysis.measures.table import MEASURED
+from qdisclab.analysis.runs.statement import Claim, read_claims
+from qdisclab.analysis.runs.study import known, study_at
 
 NOISE = np.array([-0.002, 0.0, 0.002])  # of three seeds, as a share
 MUTANTS = 24  # of shuffled values

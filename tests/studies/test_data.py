@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from matplotlib import image
 
-from analysis.claims.plugin import rules_of
-from analysis.runs import study
-from emulation.runs.index import index
-from emulation.study import studies
+from qdisclab.analysis.claims.plugin import rules_of
+from qdisclab.analysis.runs import study
+from qdisclab.emulation.runs.index import index
+from qdisclab.emulation.study import studies
 from workflow import checksums
 
 PAPERS = tuple(studies.shipped())

@@ -7,7 +7,7 @@ from typing import Any
 
 import yaml
 
-from emulation.runs.index import RunFile
+from qdisclab.emulation.runs.index import RunFile
 from tests import ROOT
 from tests.data import provenances
 

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import KernelBuildError
-from emulation.kernel import module
-from emulation.kernel.make import TOOLS
-from emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.kernel.make import TOOLS
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from workflow import ready
 
 
@@ -33,7 +33,7 @@ def stages(root: Path) -> dict[str, str]:
 #: the kernel's has, too.
 IMPORTS = {
     "kernel": "import workflow.ready",
-    "modules": "import emulation.kernel.module as used; len(used.qdiscs.KINDS)",
+    "modules": "import qdisclab.emulation.kernel.module as used; len(used.qdiscs.KINDS)",
     "guest": "import workflow.ready",
 }
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 
-from emulation.errors import INTERRUPTED
+from qdisclab.emulation.errors import INTERRUPTED
 from tests import ROOT
 from tests.emulate.test_failures import fake_kernel
 from tests.emulate.waiting import wait_for

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.site.gallery import Shown
-from analysis.site.outputs import Summary
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site.gallery import Shown
+from qdisclab.analysis.site.outputs import Summary
 from tests import ROOT
 from workflow import readme
 from workflow.readme import Results, filled, generated

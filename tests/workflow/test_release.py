@@ -10,9 +10,9 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from emulation.errors import MissingTool
-from emulation.host import debs, lock
-from emulation.host.debs import Deb
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host import debs, lock
+from qdisclab.emulation.host.debs import Deb
 from workflow import bundle, release
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 import papermill
 import pytest
 
-from analysis.site import execute
-from emulation.errors import ConfigError
+from qdisclab.analysis.site import execute
+from qdisclab.emulation.errors import ConfigError
 from tests import ROOT
 from tests.data import provenances
 from tests.workflow.plans import config

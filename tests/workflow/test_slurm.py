@@ -22,9 +22,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from emulation import kernel
-from emulation.errors import MissingTool
-from emulation.machine import rootfs
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.machine import rootfs
 from tests import ROOT
 from tests.workflow.plans import config
 from workflow import cluster

@@ -17,8 +17,8 @@ import nbclient
 import nbformat
 import pytest
 
-from analysis.site import pages
-from emulation.errors import ConfigError
+from qdisclab.analysis.site import pages
+from qdisclab.emulation.errors import ConfigError
 from tests import ROOT
 from workflow import kernels, steps
 
@@ -42,8 +42,8 @@ def test_a_step_answers_with_its_output_and_status(served: str, tmp_path: Path) 
         (("figure", "none.yaml", *nothing), 1, "none.yaml"),
         (("report", *nothing), 1, "no figure"),
         (("run", "gbw2015/rrull"), ConfigError.exit_status, "did you mean 'gbw2015/rrul'"),
-        (("measures", "--help"), 0, "python -m analysis.measures"),
-        (("claims", "--help"), 0, "python -m analysis.site.claims"),
+        (("measures", "--help"), 0, "python -m qdisclab.analysis.measures"),
+        (("claims", "--help"), 0, "python -m qdisclab.analysis.site.claims"),
     ):
         done = step(*words)
         assert (done.returncode, text in done.stdout + done.stderr) == (status, True), done
@@ -122,8 +122,8 @@ PRELOADED = """
 import ast, json, sys
 from pathlib import Path
 from workflow import preload
-from emulate import cli
-from analysis.site import notebookpage
+from qdisclab.emulate import cli
+from qdisclab.analysis.site import notebookpage
 
 before = set(sys.modules)
 for path in Path("notebooks").glob("*.ipynb"):

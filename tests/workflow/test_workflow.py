@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from analysis.site import report
-from emulation.errors import ConfigError
-from emulation.kernel.make import TOOLS
-from emulation.study import template
+from qdisclab.analysis.site import report
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kernel.make import TOOLS
+from qdisclab.emulation.study import template
 from tests import ROOT
 from tests.workflow.plans import config, run_of
 from workflow import plan, reproduce

@@ -3,7 +3,7 @@
 # repeated; what is done stays, and `emulate run` does the rest. One run that fails does not keep the
 # others from being done.
 
-from emulation.runs.speed import wall_seconds
+from qdisclab.emulation.runs.speed import wall_seconds
 
 BATCHES = PLAN.batches()
 

@@ -4,7 +4,7 @@
 
 import os
 
-from emulation.host.pool import follow
+from qdisclab.emulation.host.pool import follow
 
 if workflow.remote_exec:
     follow(os.getppid())

@@ -3,9 +3,9 @@
 
 from functools import cache
 
-from emulation.config.job import job_of
-from emulation.config.request import write as request
-from emulation.machine.provenance import digest, guest_code_digest
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.request import write as request
+from qdisclab.emulation.machine.provenance import digest, guest_code_digest
 
 RUNS = PLAN.all_runs()
 

@@ -5,8 +5,8 @@ A kind of probe is a module that defines `KIND`, here or in a study's folder `ki
 
 from __future__ import annotations
 
-from emulation.kinds.probes.base import ProbeKind
-from emulation.kinds.registry import Registry
+from qdisclab.emulation.kinds.probes.base import ProbeKind
+from qdisclab.emulation.kinds.registry import Registry
 
 KINDS: Registry[ProbeKind] = Registry(
     "probe", __name__, lambda value: value.name if isinstance(value, ProbeKind) else None

@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from emulation.captures.places import Place
-from emulation.model.run import Run
-from emulation.model.units import Duration
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
 
 if TYPE_CHECKING:
-    from emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.kinds.probes.samples import Rows
 
 #: What the guest's module can record (`enum probe_kind` of qdisc/src/probe, in its order).
 QDISC, SOCKETS, CAPTURE, QUEUE = RECORDINGS = ("qdisc", "sockets", "capture", "queue")

@@ -1,7 +1,7 @@
 """The packets at a port, both ways: 128 bytes of each."""
 
-from emulation.kinds.probes.base import CAPTURE, ProbeKind, Where
-from emulation.model.run import Run
+from qdisclab.emulation.kinds.probes.base import CAPTURE, ProbeKind, Where
+from qdisclab.emulation.model.run import Run
 
 
 def places(run: Run) -> list[Where]:

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from emulation.captures.places import Place
-from emulation.kinds.probes import queue
-from emulation.kinds.probes.base import QUEUE, ProbeKind
-from emulation.model.run import Run
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.kinds.probes import queue
+from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind
+from qdisclab.emulation.model.run import Run
 
 
 def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
-    from emulation.captures import drops  # pandas takes a second to import
+    from qdisclab.emulation.captures import drops  # pandas takes a second to import
 
     rows = drops.rows(queue.sent(run, packets), queue.rtts(run))
     queue.write_rows(drops.Row, rows, table)

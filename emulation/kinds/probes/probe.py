@@ -16,12 +16,19 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from emulation.errors import ConfigError, GuestFailure
-from emulation.kinds.probes import KINDS
-from emulation.kinds.probes.base import CAPTURE, COMPARED, QUEUE, RECORDINGS, ProbeKind, Where
-from emulation.model.run import Run
-from emulation.model.topology import Topology
-from emulation.model.units import Duration, UnitError
+from qdisclab.emulation.errors import ConfigError, GuestFailure
+from qdisclab.emulation.kinds.probes import KINDS
+from qdisclab.emulation.kinds.probes.base import (
+    CAPTURE,
+    COMPARED,
+    QUEUE,
+    RECORDINGS,
+    ProbeKind,
+    Where,
+)
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration, UnitError
 
 #: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
 MODULE, LIBRARY = "probe", "/job/modules/preload_probe.so"
@@ -120,7 +127,7 @@ def check(probes: tuple[Probe, ...], run: Run) -> None:
     for probe in probes:
         probe.check(run)
     if probes:
-        from emulation.kinds.probes import queue
+        from qdisclab.emulation.kinds.probes import queue
 
         queue.check_room(run, places(probes, run))
 
@@ -222,7 +229,7 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
             raw.unlink()
     if all(place["kind"] == CAPTURE for place in recorded):
         return
-    from emulation.kinds.probes import queue, samples  # pandas takes a second to import
+    from qdisclab.emulation.kinds.probes import queue, samples  # pandas takes a second to import
 
     series = samples.tables(recorded, (out / SAMPLES).read_bytes())
     for kind, sampled in _sampled_places(probes, run).items():

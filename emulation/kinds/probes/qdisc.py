@@ -8,13 +8,13 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Any
 
-from emulation.kinds.netlink import attributes, text
-from emulation.kinds.probes import capture
-from emulation.kinds.probes.base import DEFAULT_INTERVAL, QDISC, ProbeKind
-from emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.kinds.netlink import attributes, text
+from qdisclab.emulation.kinds.probes import capture
+from qdisclab.emulation.kinds.probes.base import DEFAULT_INTERVAL, QDISC, ProbeKind
+from qdisclab.emulation.kinds.qdiscs import KINDS
 
 if TYPE_CHECKING:
-    from emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.kinds.probes.samples import Rows
 
 _TCMSG = struct.Struct("<BxxxiIII")  # struct tcmsg
 _QUEUE = struct.Struct("<5I")  # struct gnet_stats_queue

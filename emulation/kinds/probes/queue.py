@@ -12,21 +12,21 @@ from ipaddress import IPv4Address
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from emulation.captures.places import Place
-from emulation.errors import ConfigError
-from emulation.kinds.probes.base import QUEUE, Where
-from emulation.kinds.traffic.flent import Flent
-from emulation.model.egress import Delay, Delays, Hierarchy, Shaper
-from emulation.model.run import NO_LINK, Run
-from emulation.model.topology import Port
-from emulation.model.tree import Tree
-from emulation.model.units import Duration
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes.base import QUEUE, Where
+from qdisclab.emulation.kinds.traffic.flent import Flent
+from qdisclab.emulation.model.egress import Delay, Delays, Hierarchy, Shaper
+from qdisclab.emulation.model.run import NO_LINK, Run
+from qdisclab.emulation.model.topology import Port
+from qdisclab.emulation.model.tree import Tree
+from qdisclab.emulation.model.units import Duration
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from emulation.captures.counters import Totals
-    from emulation.captures.drops import Rtts, Sent
+    from qdisclab.emulation.captures.counters import Totals
+    from qdisclab.emulation.captures.drops import Rtts, Sent
 
 #: Most packets of all places of a run, by its rates and length. A packet has two records, and the
 #: one that answers it a third.
@@ -82,7 +82,7 @@ def write(run: Run, place: Place, records: Path, samples: pd.DataFrame) -> Path:
     `samples` are the counters of qdiscs that were sampled meanwhile. Raises `GuestFailure` if they,
     or those that the run read at its end, are not what the records say.
     """
-    from emulation.captures import counters, packets
+    from qdisclab.emulation.captures import counters, packets
 
     at_end = json.loads((records.parent / "qdiscs.json").read_text())[" ".join(place)]["qdiscs"]
     here = port(run, place)
@@ -100,7 +100,7 @@ def write(run: Run, place: Place, records: Path, samples: pd.DataFrame) -> Path:
 
 def _totals(samples: pd.DataFrame, place: Place) -> list[Totals]:
     """Return the counters of the port at each sample."""
-    from emulation.captures.counters import totals
+    from qdisclab.emulation.captures.counters import totals
 
     here = samples[(samples["node"] == place[0]) & (samples["interface"] == place[1])]
     qdiscs = here.assign(
@@ -133,7 +133,7 @@ def rtts(run: Run) -> Rtts:
 
 def sent(run: Run, path: Path) -> Sent:
     """Return the IPv4 packets of the table at `path`, and what came from the other side."""
-    from emulation.captures import drops, packets
+    from qdisclab.emulation.captures import drops, packets
 
     table = packets.read(path)
     answers = packets.answers(path.with_suffix("").with_suffix(".queue"))

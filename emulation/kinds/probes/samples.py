@@ -14,9 +14,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from emulation.errors import ConfigError
-from emulation.kinds.probes import KINDS
-from emulation.kinds.probes.base import QDISC, QUEUE
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes import KINDS
+from qdisclab.emulation.kinds.probes.base import QDISC, QUEUE
 
 _RECORD = struct.Struct("<QII")
 _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr

@@ -9,12 +9,12 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Any
 
-from emulation.kinds.netlink import attributes, text
-from emulation.kinds.probes.base import DEFAULT_INTERVAL, SOCKETS, ProbeKind, Where
-from emulation.model.run import Run
+from qdisclab.emulation.kinds.netlink import attributes, text
+from qdisclab.emulation.kinds.probes.base import DEFAULT_INTERVAL, SOCKETS, ProbeKind, Where
+from qdisclab.emulation.model.run import Run
 
 if TYPE_CHECKING:
-    from emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.kinds.probes.samples import Rows
 
 _DIAG = struct.Struct("<4BHH16s16s12x5I")  # struct inet_diag_msg
 _DIAG_INFO, _DIAG_VEGAS, _DIAG_CONG, _DIAG_DCTCP, _DIAG_BBR = 2, 3, 4, 9, 16

@@ -3,13 +3,13 @@
 from collections.abc import Sequence
 from pathlib import Path
 
-from emulation.captures.places import Place
-from emulation.errors import ConfigError
-from emulation.kinds.probes import queue
-from emulation.kinds.probes.base import QUEUE, ProbeKind, Where
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Run
-from emulation.model.units import Duration
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes import queue
+from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind, Where
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
 
 #: The qdisc that decides on a packet when its turn comes; the others decide when it arrives.
 AT_HEAD = "codel"
@@ -17,7 +17,7 @@ AT_HEAD = "codel"
 
 def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
-    from emulation.captures import startup  # pandas takes a second to import
+    from qdisclab.emulation.captures import startup  # pandas takes a second to import
 
     tested = _tested(run, place)
     sent = queue.sent(run, packets)

@@ -6,8 +6,8 @@ alone, with what it needs inside.
 
 from __future__ import annotations
 
-from emulation.kinds.qdiscs.base import QdiscKind
-from emulation.kinds.registry import Registry
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.kinds.registry import Registry
 
 KINDS: Registry[QdiscKind] = Registry(
     "qdisc", __name__, lambda value: value.name if isinstance(value, QdiscKind) else None

@@ -13,7 +13,7 @@ from functools import cached_property
 from types import CodeType, FunctionType
 from typing import Any
 
-from emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size
+from qdisclab.emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size
 
 #: Units of time: how many nanoseconds, and what they are called.
 NANOSECONDS, MICROSECONDS, MILLISECONDS = 1, 1000, 1_000_000

@@ -1,6 +1,6 @@
 """A FIFO that is limited in bytes."""
 
-from emulation.kinds.qdiscs.base import QdiscKind
-from emulation.model.units import Size
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.model.units import Size
 
 KIND = QdiscKind("bfifo", {"limit": Size})

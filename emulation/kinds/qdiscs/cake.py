@@ -7,9 +7,9 @@ round-trip time, words such as `docsis` for what a link adds to a packet (iprout
 from collections.abc import Iterator
 from typing import Any
 
-from emulation.kinds.netlink import attributes
-from emulation.kinds.qdiscs.base import Expected, Look, QdiscKind, TcOption
-from emulation.model.units import Duration, Rate, Size
+from qdisclab.emulation.kinds.netlink import attributes
+from qdisclab.emulation.kinds.qdiscs.base import Expected, Look, QdiscKind, TcOption
+from qdisclab.emulation.model.units import Duration, Rate, Size
 
 #: Round-trip times in us.
 RTTS = {

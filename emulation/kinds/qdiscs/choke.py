@@ -2,9 +2,9 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
-from emulation.kinds.qdiscs.red import OF_TABLE
-from emulation.model.units import Packets, Rate
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.red import OF_TABLE
+from qdisclab.emulation.model.units import Packets, Rate
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

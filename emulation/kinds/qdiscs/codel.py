@@ -1,7 +1,7 @@
 """CoDel: drops at the head while each packet has waited longer than `target` for an `interval`."""
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOptions
-from emulation.model.units import Duration, Packets
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOptions
+from qdisclab.emulation.model.units import Duration, Packets
 
 OPTIONS: TcOptions = {
     "target": Duration,

@@ -1,5 +1,5 @@
 """Deficit round robin: serves its classes in turn, each by its quantum."""
 
-from emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
 
 KIND = QdiscKind("drr", is_of_rig=True, class_options=("quantum",))

@@ -5,8 +5,8 @@ Options that later releases of `tc` write otherwise: `step_packets 5` is their `
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
-from emulation.model.units import Duration, Packets, Size
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
+from qdisclab.emulation.model.units import Duration, Packets, Size
 
 #: What happens on overload, where it drops, what goes into the queue of low latency, superpackets.
 CHOICES = (

@@ -1,8 +1,8 @@
 """FQ-CoDel: a queue with CoDel for each flow, served in turn, new flows first."""
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
-from emulation.kinds.qdiscs.codel import CHOICES, OPTIONS
-from emulation.model.units import Packets, Size
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.codel import CHOICES, OPTIONS
+from qdisclab.emulation.model.units import Packets, Size
 
 KIND = QdiscKind(
     "fq_codel",

@@ -1,8 +1,8 @@
 """FQ-PIE: a queue with PIE for each flow, served in turn."""
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
-from emulation.kinds.qdiscs.pie import CHOICES, OPTIONS
-from emulation.model.units import Size
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.pie import CHOICES, OPTIONS
+from qdisclab.emulation.model.units import Size
 
 KIND = QdiscKind(
     "fq_pie",

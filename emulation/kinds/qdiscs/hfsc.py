@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import QdiscKind, TcOption
-from emulation.kinds.qdiscs.htb import read_back
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.htb import read_back
 
 
 def _of_class(options: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import MILLISECONDS, QdiscKind, TcOption
-from emulation.model.units import Duration, Packets, Size
+from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, QdiscKind, TcOption
+from qdisclab.emulation.model.units import Duration, Packets, Size
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

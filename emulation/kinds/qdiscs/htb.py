@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import NANOSECONDS, QdiscKind, TcOption
-from emulation.model.units import Duration, Packets, Rate
+from qdisclab.emulation.kinds.qdiscs.base import NANOSECONDS, QdiscKind, TcOption
+from qdisclab.emulation.model.units import Duration, Packets, Rate
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

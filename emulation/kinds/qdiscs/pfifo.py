@@ -1,6 +1,6 @@
 """A FIFO that is limited in packets."""
 
-from emulation.kinds.qdiscs.base import QdiscKind
-from emulation.model.units import Packets
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.model.units import Packets
 
 KIND = QdiscKind("pfifo", {"limit": Packets})

@@ -1,6 +1,6 @@
 """A FIFO that drops its oldest packet where a new one finds no room."""
 
-from emulation.kinds.qdiscs.base import QdiscKind
-from emulation.model.units import Packets
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.model.units import Packets
 
 KIND = QdiscKind("pfifo_head_drop", {"limit": Packets}, drops_at_head=True)

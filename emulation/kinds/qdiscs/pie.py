@@ -1,7 +1,7 @@
 """PIE: drops what arrives with a probability that follows how far the delay is from `target`."""
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption, TcOptions
-from emulation.model.units import Duration, Packets
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption, TcOptions
+from qdisclab.emulation.model.units import Duration, Packets
 
 OPTIONS: TcOptions = {
     "target": Duration,

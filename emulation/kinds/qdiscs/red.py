@@ -3,8 +3,8 @@
 With `adaptive` it is ARED, whose probability adapts to the load.
 """
 
-from emulation.kinds.qdiscs.base import QdiscKind, TcOption
-from emulation.model.units import Rate, Size
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.model.units import Rate, Size
 
 #: Options that `tc` makes a table of, which is not shown.
 OF_TABLE = {

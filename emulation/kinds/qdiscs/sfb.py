@@ -2,8 +2,8 @@
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import MILLISECONDS, Look, QdiscKind, TcOption
-from emulation.model.units import Duration, Packets
+from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, Look, QdiscKind, TcOption
+from qdisclab.emulation.model.units import Duration, Packets
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:

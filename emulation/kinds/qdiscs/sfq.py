@@ -1,7 +1,7 @@
 """SFQ: a FIFO for each hash of a flow, served in turn; `perturb` changes the hash."""
 
-from emulation.kinds.qdiscs.base import Look, QdiscKind
-from emulation.model.units import Packets
+from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind
+from qdisclab.emulation.model.units import Packets
 
 KIND = QdiscKind(
     "sfq",

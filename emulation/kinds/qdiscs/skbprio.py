@@ -3,7 +3,7 @@
 A packet has the priority of its socket, on a router that of its type of service.
 """
 
-from emulation.kinds.qdiscs.base import QdiscKind
-from emulation.model.units import Packets
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
+from qdisclab.emulation.model.units import Packets
 
 KIND = QdiscKind("skbprio", {"limit": Packets}, linux="net/sched/sch_skbprio.c")

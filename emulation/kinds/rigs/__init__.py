@@ -5,7 +5,7 @@ A kind is a module with a subclass of `base.RigSection`, here or in a study's fo
 
 from __future__ import annotations
 
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.sections import Sections
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.sections import Sections
 
 KINDS = Sections("rig", __name__, RigSection)  # type: ignore[type-abstract]

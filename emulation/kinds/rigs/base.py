@@ -15,13 +15,21 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from emulation.model import era as eras
-from emulation.model.qdisc import Qdisc
-from emulation.model.sysctls import CONTROL
-from emulation.model.topology import Link, Port, Topology
-from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi
-from emulation.study.schema import Flaw, Flaws, LinkRate, Section, Settings, Sysctls, unknown
+from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.sysctls import CONTROL
+from qdisclab.emulation.model.topology import Link, Port, Topology
+from qdisclab.emulation.model.units import Duration, Rate
+from qdisclab.emulation.model.wifi import Wifi
+from qdisclab.emulation.study.schema import (
+    Flaw,
+    Flaws,
+    LinkRate,
+    Section,
+    Settings,
+    Sysctls,
+    unknown,
+)
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

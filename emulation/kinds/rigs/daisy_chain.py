@@ -20,8 +20,8 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, field_validator, model_validator
 
-from emulation.kinds.rigs.base import BottleneckRig, halves
-from emulation.model.egress import (
+from qdisclab.emulation.kinds.rigs.base import BottleneckRig, halves
+from qdisclab.emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
@@ -31,11 +31,11 @@ from emulation.model.egress import (
     Radio,
     Shaper,
 )
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
-from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi, changed, flaws
-from emulation.study.schema import Flaws, Spans
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Rate
+from qdisclab.emulation.model.wifi import Wifi, changed, flaws
+from qdisclab.emulation.study.schema import Flaws, Spans
 
 NODES = ("client", "router_up", "delay", "router_down", "server")
 ROUTERS = NODES[1:-1]

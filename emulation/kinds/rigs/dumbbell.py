@@ -19,13 +19,20 @@ from typing import Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.kinds.rigs.base import BottleneckRig, halves
-from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Radio, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
-from emulation.model.units import Duration, Packets, Rate, Size
-from emulation.model.wifi import Wifi
-from emulation.study.schema import Flaws, Span
+from qdisclab.emulation.kinds.rigs.base import BottleneckRig, halves
+from qdisclab.emulation.model.egress import (
+    DELAY_LIMIT,
+    SHAPER_LIMIT,
+    Delay,
+    Hierarchy,
+    Radio,
+    Shaper,
+)
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.model.wifi import Wifi
+from qdisclab.emulation.study.schema import Flaws, Span
 
 MOST_PAIRS = 128  # as many hosts as are measured
 PAIRS = 4  # Sec. 4.1.1: senders, and as many receivers

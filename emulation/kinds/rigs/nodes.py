@@ -34,11 +34,18 @@ from typing import Any, Literal, Self
 
 from pydantic import Field, model_validator
 
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
-from emulation.kinds.rigs.tree import EntrySection, build, check, uses_sweep
-from emulation.model import addresses
-from emulation.model.egress import (
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.rigs.queue import (
+    OF_LINK,
+    TESTED,
+    AnyRate,
+    Queue,
+    QueueSection,
+    rate_of,
+)
+from qdisclab.emulation.kinds.rigs.tree import EntrySection, build, check, uses_sweep
+from qdisclab.emulation.model import addresses
+from qdisclab.emulation.model.egress import (
     BURST,
     DELAY_LIMIT,
     EDGE_BURST,
@@ -47,11 +54,19 @@ from emulation.model.egress import (
     Egress,
     Shaper,
 )
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import LONGEST_NAME, PORT_NAME, Link, Node, Port, Topology, Wire
-from emulation.model.tree import LEAST_BURST
-from emulation.model.units import Rate
-from emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import (
+    LONGEST_NAME,
+    PORT_NAME,
+    Link,
+    Node,
+    Port,
+    Topology,
+    Wire,
+)
+from qdisclab.emulation.model.tree import LEAST_BURST
+from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
 
 MOST_SUBNETS = 254  # of 10.0.0.0/16
 

@@ -12,11 +12,11 @@ from typing import Literal, Self
 
 from pydantic import model_validator
 
-from emulation.kinds.rigs.base import RigSection
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Topology
-from emulation.model.units import Rate
-from emulation.study.schema import Flaws
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Topology
+from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.study.schema import Flaws
 
 
 class NoRig(RigSection):

@@ -31,14 +31,14 @@ from typing import Any, Literal
 
 from pydantic import Field, ValidationInfo, field_validator
 
-from emulation.errors import ConfigError
-from emulation.kinds.rigs.base import RigSection
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Topology
-from emulation.model.units import Rate
-from emulation.study import code
-from emulation.study.schema import Flaws, StudySection, unknown
-from emulation.study.trust import Untrusted
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Topology
+from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.study import code
+from qdisclab.emulation.study.schema import Flaws, StudySection, unknown
+from qdisclab.emulation.study.trust import Untrusted
 
 MODULE = "rigs"
 

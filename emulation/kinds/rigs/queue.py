@@ -6,11 +6,11 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator
 
-from emulation.kinds.qdiscs import KINDS
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link
-from emulation.model.units import Rate
-from emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
 
 TESTED = "tested"  # in place of a qdisc: that of the sweep
 OF_LINK = ("up", "down")  # in place of a rate

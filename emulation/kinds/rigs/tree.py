@@ -38,13 +38,20 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
-from emulation.kinds.rigs.queue import OF_LINK, TESTED, AnyRate, Queue, QueueSection, rate_of
-from emulation.model import addresses
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link
-from emulation.model.tree import Attached, Curve, Tree, TreeClass, shaping
-from emulation.model.units import Duration, Rate, Size
-from emulation.study.schema import Bytes, Flaws, Section, Span
+from qdisclab.emulation.kinds.rigs.queue import (
+    OF_LINK,
+    TESTED,
+    AnyRate,
+    Queue,
+    QueueSection,
+    rate_of,
+)
+from qdisclab.emulation.model import addresses
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.tree import Attached, Curve, Tree, TreeClass, shaping
+from qdisclab.emulation.model.units import Duration, Rate, Size
+from qdisclab.emulation.study.schema import Bytes, Flaws, Section, Span
 
 #: Stand-ins for the values of a sweep, to check whether a tree could be built.
 ANY_RATE = Rate(10**6)

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from emulation.kinds.sections import Sections
-from emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.kinds.sections import Sections
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
 
 KINDS = Sections("traffic", __name__, TrafficSection)  # type: ignore[type-abstract]
 

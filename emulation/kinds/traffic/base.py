@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from pydantic import model_validator
 
-from emulation import datafile
-from emulation.captures import flent
-from emulation.kinds.rigs.base import RigSection
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
-from emulation.study.schema import Flaws, Length, Section, Span, TestName
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import flent
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study.schema import Flaws, Length, Section, Span, TestName
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 
 class TrafficSection(Section):

@@ -27,15 +27,15 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, field_validator
 
-from emulation.errors import TrafficFailure
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
-from emulation.study.schema import Flaws, Settings, unknown
+from qdisclab.emulation.errors import TrafficFailure
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study.schema import Flaws, Settings, unknown
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 

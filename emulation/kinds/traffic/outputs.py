@@ -18,11 +18,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeGuard
 
-from emulation import datafile
-from emulation.captures import flent
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import flent
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 FOLDER = "programs"  # in the guest's `out`, with one folder per program
 ARCHIVE, ROWS, DATA = "output.tar.gz", "rows.jsonl.gz", "data.flent.gz"

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar, Literal, Self
 
 from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, model_validator
 
-from emulation.host.apt import NAME as PACKAGE
-from emulation.model.units import Duration
-from emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName
+from qdisclab.emulation.host.apt import NAME as PACKAGE
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName
 
 #: Ports that servers listen on before their clients start.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112

@@ -58,11 +58,11 @@ from pydantic import (
     model_validator,
 )
 
-from emulation import datafile
-from emulation.host.digest import sha256
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.kinds.traffic.program import (
+from qdisclab.emulation import datafile
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.kinds.traffic.program import (
     VARIABLE,
     ClientSection,
     CommandSection,
@@ -71,11 +71,11 @@ from emulation.kinds.traffic.program import (
     Program,
     name_of,
 )
-from emulation.model import addresses
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
-from emulation.programs.taken import mode
-from emulation.study.schema import (
+from qdisclab.emulation.model import addresses
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.programs.taken import mode
+from qdisclab.emulation.study.schema import (
     Flaws,
     Span,
     StudySection,
@@ -85,7 +85,7 @@ from emulation.study.schema import (
 )
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 #: How much longer than the load a program that ends by itself may take.
 GRACE_S = 60.0
@@ -329,7 +329,7 @@ class Programs(TrafficSection, StudySection):
 
     def reduce(self, run: Run, out: Path) -> None:
         """Make the archive of all output, the rows, and a file in flent's form of their numbers."""
-        from emulation.kinds.traffic import outputs
+        from qdisclab.emulation.kinds.traffic import outputs
 
         outputs.reduce(run, out)
 

@@ -10,10 +10,10 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emulation.captures import frames, packets
-from emulation.captures.places import Place
-from emulation.errors import GuestFailure
-from emulation.model.run import Run
+from qdisclab.emulation.captures import frames, packets
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.model.run import Run
 
 from .gateways import LEFT, RIGHT
 

@@ -11,14 +11,14 @@ from collections.abc import Mapping
 from math import gcd
 from typing import Literal
 
-from emulation.kernel.module import SOURCES, source
-from emulation.kinds.rigs.base import RigSection, halves
-from emulation.kinds.rigs.dumbbell import EDGE_BURST
-from emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Node, Port, Topology, Wire
-from emulation.model.units import Duration, Rate, Size
-from emulation.study.schema import LinkRate, Span
+from qdisclab.emulation.kernel.module import SOURCES, source
+from qdisclab.emulation.kinds.rigs.base import RigSection, halves
+from qdisclab.emulation.kinds.rigs.dumbbell import EDGE_BURST
+from qdisclab.emulation.model.egress import DELAY_LIMIT, SHAPER_LIMIT, Delay, Hierarchy, Shaper
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Rate, Size
+from qdisclab.emulation.study.schema import LinkRate, Span
 
 BULK_PAIRS = 4
 #: A bulk pair's round trip is longer than the base RTT by its number, from 1, times this part of

@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures.places import Place
-from emulation.kinds.probes import queue
-from emulation.kinds.probes.base import QUEUE, ProbeKind
-from emulation.model.run import Run
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.kinds.probes import queue
+from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind
+from qdisclab.emulation.model.run import Run
 
 from . import _passages as passages
 

@@ -11,14 +11,14 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.fairness import jain
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile, read_record
-from analysis.runs.files import read_csv
-from analysis.runs.flentfile import RERUN
-from emulation.datafile import ROWS, read_rows
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.fairness import jain
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.axes import axes, packets
+from qdisclab.analysis.runs.dataset import RunFile, read_record
+from qdisclab.analysis.runs.files import read_csv
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.datafile import ROWS, read_rows
 
 DELAYS: Final = {
     "p25_ms": "p25_ms",

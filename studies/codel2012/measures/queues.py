@@ -8,9 +8,9 @@ from typing import Any, Final
 
 import pandas as pd
 
-from analysis.runs.axes import axes, packets
-from analysis.runs.dataset import RunFile, facts, read_record, twins, usable
-from emulation.config import ownfile
+from qdisclab.analysis.runs.axes import axes, packets
+from qdisclab.analysis.runs.dataset import RunFile, facts, read_record, twins, usable
+from qdisclab.emulation.config import ownfile
 
 from . import gateways
 

@@ -12,13 +12,13 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import packets as packets_probe
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile, read_record, usable
-from analysis.runs.flentfile import RERUN, Floats
-from emulation.captures.frames import SYN, TCP
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import packets as packets_probe
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.axes import axes
+from qdisclab.analysis.runs.dataset import RunFile, read_record, usable
+from qdisclab.analysis.runs.flentfile import RERUN, Floats
+from qdisclab.emulation.captures.frames import SYN, TCP
 
 WAY: Final = ("servers.eth0", "left.left-right", "right.right-5")  # of packets
 BACK: Final = ("clients.eth0", "left.left-5")  # of acknowledgments

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import over_seeds
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
-from analysis.words import intervals
+from qdisclab.analysis.measures.metrics import over_seeds
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.words import intervals
 
 NAMES: Final = {
     "codel": "CoDel",

@@ -6,9 +6,9 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.plots.panels import panels
-from analysis.plots.style import Palette
-from analysis.runs.statement import Claim
+from qdisclab.analysis.plots.panels import panels
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.statement import Claim
 
 SECTION: Final = "Manage the Right Queue"
 PACKET: Final = "▮"

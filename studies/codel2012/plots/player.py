@@ -7,7 +7,7 @@ from typing import Final
 
 import ipywidgets as widgets
 
-from analysis.plots.style import styled
+from qdisclab.analysis.plots.style import styled
 
 from ..measures.window import Connection
 from .window import pipe

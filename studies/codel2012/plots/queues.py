@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.cbook import boxplot_stats
 from matplotlib.figure import Figure
 
-from analysis.errors import require_several
-from analysis.plots import marks
-from analysis.plots.panels import legend, log_axis, panels
-from analysis.plots.style import Palette
+from qdisclab.analysis.errors import require_several
+from qdisclab.analysis.plots import marks
+from qdisclab.analysis.plots.panels import legend, log_axis, panels
+from qdisclab.analysis.plots.style import Palette
 
 from ..measures.queues import ALIKE, NAMES
 

@@ -16,8 +16,8 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import FancyBboxPatch, Polygon, Rectangle
 
-from analysis.plots.panels import panels
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.panels import panels
+from qdisclab.analysis.plots.style import Palette
 
 from ..measures.window import Connection, least
 

@@ -2,8 +2,8 @@
 
 from typing import Final
 
-from analysis.claims.explanation import Variation
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.explanation import Variation
+from qdisclab.analysis.claims.verdict import Rule
 
 from . import fairness, overall, startup, steady, voip, web, wifi
 

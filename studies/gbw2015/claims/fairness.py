@@ -2,9 +2,18 @@
 
 from typing import Final
 
-from analysis.claims.check import Condition, Same, every, less, ratio, same_order, setting, within
-from analysis.claims.quantity import Quantity, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import (
+    Condition,
+    Same,
+    every,
+    less,
+    ratio,
+    same_order,
+    setting,
+    within,
+)
+from qdisclab.analysis.claims.quantity import Quantity, several
+from qdisclab.analysis.claims.verdict import Rule
 
 from .words import AQM, EQUAL, FIFO, FQ, LINKS, LOW, QDISCS, SCHEDULERS, SEVERAL, bounded, order
 

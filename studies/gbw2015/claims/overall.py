@@ -3,8 +3,8 @@
 import itertools
 from typing import Final
 
-from analysis.claims.check import every, less, ratio, some, widening
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import every, less, ratio, some, widening
+from qdisclab.analysis.claims.verdict import Rule
 
 from . import fairness, startup, voip, web
 from .words import AQM, FIFO, FQ, GOODPUT, LATENCY, LINKS, MUCH, NEW_AQM, VASTLY, in_rrul, order

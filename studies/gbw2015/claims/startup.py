@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import (
+from qdisclab.analysis.claims.check import (
     Checks,
     Condition,
     Every,
@@ -16,8 +16,8 @@ from analysis.claims.check import (
     some,
     within,
 )
-from analysis.claims.quantity import Quantity, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.quantity import Quantity, several
+from qdisclab.analysis.claims.verdict import Rule
 
 from .words import FIFO, FQ, LINKS, LOW, MUCH, NEW_AQM, SEVERAL, SPIKE, VASTLY, in_rrul, order
 

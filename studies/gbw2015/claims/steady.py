@@ -2,9 +2,9 @@
 
 from typing import Final
 
-from analysis.claims.check import Lacking, apart, every, ratio, read_back, setting, within
-from analysis.claims.quantity import Quantity
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import Lacking, apart, every, ratio, read_back, setting, within
+from qdisclab.analysis.claims.quantity import Quantity
+from qdisclab.analysis.claims.verdict import Rule
 
 from .words import (
     AQM,

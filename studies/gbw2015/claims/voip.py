@@ -2,10 +2,10 @@
 
 from typing import Final
 
-from analysis.claims.check import every, less, printed, ratio, same_order, within
-from analysis.claims.quantity import Quantity, cells
-from analysis.claims.verdict import Rule
-from analysis.measures.agreement import PACKET_PERCENT
+from qdisclab.analysis.claims.check import every, less, printed, ratio, same_order, within
+from qdisclab.analysis.claims.quantity import Quantity, cells
+from qdisclab.analysis.claims.verdict import Rule
+from qdisclab.analysis.measures.agreement import PACKET_PERCENT
 
 from .words import (
     AQM,

@@ -3,9 +3,9 @@
 import itertools
 from typing import Final
 
-from analysis.claims.check import Condition, every, less, setting, some, widening, within
-from analysis.claims.quantity import cells
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import Condition, every, less, setting, some, widening, within
+from qdisclab.analysis.claims.quantity import cells
+from qdisclab.analysis.claims.verdict import Rule
 
 from .words import AQM, BUT_ARED, FIFO, FQ, LINKS, LOW, MUCH, NEW_AQM, QDISCS, bounded, order
 

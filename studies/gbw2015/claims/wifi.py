@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from analysis.claims.check import (
+from qdisclab.analysis.claims.check import (
     Checks,
     Condition,
     Lacking,
@@ -16,8 +16,8 @@ from analysis.claims.check import (
     widening,
     within,
 )
-from analysis.claims.quantity import Quantity, cells, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.quantity import Quantity, cells, several
+from qdisclab.analysis.claims.verdict import Rule
 
 from . import startup, voip, web
 from .words import AQM, DOWN, FIFO, FQ, LATENCY, LOW, NEW_AQM, QDISCS, SPIKE, UP, bounded, in_rrul

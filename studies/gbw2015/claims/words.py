@@ -3,9 +3,9 @@
 from math import inf
 from typing import Final
 
-from analysis.claims.check import Every, below, every, within
-from analysis.claims.quantity import Cells, Quantity, several
-from analysis.claims.verdict import Rule
+from qdisclab.analysis.claims.check import Every, below, every, within
+from qdisclab.analysis.claims.quantity import Cells, Quantity, several
+from qdisclab.analysis.claims.verdict import Rule
 
 LINKS: Final = ("100/100", "10/10", "10/1")
 LOW: Final = ("10/10", "10/1")  # "low(er) bandwidths"

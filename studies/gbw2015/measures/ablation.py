@@ -11,13 +11,13 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.errors import require_texts
-from analysis.measures.metrics import CELL, GOODPUT, INDUCED, means
-from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.switches import PAST, eras_of, other_era
-from analysis.words import intervals
-from emulation.model.era import ERAS, SWITCHES
-from emulation.model.run import DEFAULT_ERA
+from qdisclab.analysis.errors import require_texts
+from qdisclab.analysis.measures.metrics import CELL, GOODPUT, INDUCED, means
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.analysis.runs.switches import PAST, eras_of, other_era
+from qdisclab.analysis.words import intervals
+from qdisclab.emulation.model.era import ERAS, SWITCHES
+from qdisclab.emulation.model.run import DEFAULT_ERA
 
 ALL: Final = "all"  # the switches of 2014 together
 QUANTITIES: Final = {  # metric -> what it is, and its unit

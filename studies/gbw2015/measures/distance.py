@@ -11,10 +11,10 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.measures import fairness, metrics
-from analysis.runs import dataset
-from analysis.runs.dataset import RunFile
-from analysis.runs.published import PUBLISHED, read_table
+from qdisclab.analysis.measures import fairness, metrics
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.published import PUBLISHED, read_table
 
 from .fairness import cell_fairness
 

@@ -10,10 +10,10 @@ from typing import Final, NamedTuple
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.measures.metrics import means
-from analysis.measures.registry import Metric, Recorded
-from analysis.runs import recorded
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.measures.metrics import means
+from qdisclab.analysis.measures.registry import Metric, Recorded
+from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import RunFile
 
 _COUNTS: Final = (
     "flows", "packets", "dropped", "bursts", "longest_burst", "events", "timeouts",

@@ -4,9 +4,9 @@ from typing import Final, NamedTuple
 
 import pandas as pd
 
-from analysis.measures.fairness import JAIN, TOTAL, flow_column
-from analysis.measures.metrics import CELL, Column, cell_metrics
-from analysis.words import intervals
+from qdisclab.analysis.measures.fairness import JAIN, TOTAL, flow_column
+from qdisclab.analysis.measures.metrics import CELL, Column, cell_metrics
+from qdisclab.analysis.words import intervals
 
 
 class Shown(NamedTuple):

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import require_one
-from analysis.measures import agreement
-from analysis.measures.metrics import CELL
-from analysis.measures.voip import run_voip
-from analysis.runs.dataset import Dataset
-from analysis.runs.published import read_table
-from analysis.words import intervals
+from qdisclab.analysis.errors import require_one
+from qdisclab.analysis.measures import agreement
+from qdisclab.analysis.measures.metrics import CELL
+from qdisclab.analysis.measures.voip import run_voip
+from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.words import intervals
 
 from .voip import cell_voip
 

@@ -12,10 +12,10 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.measures.metrics import GOODPUT, INDUCED, means
-from analysis.measures.table import measure_runs
-from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.measures.metrics import GOODPUT, INDUCED, means
+from qdisclab.analysis.measures.table import measure_runs
+from qdisclab.analysis.runs.axes import axes
+from qdisclab.analysis.runs.dataset import RunFile
 
 QUANTITIES: Final = {
     INDUCED: "induced_latency",

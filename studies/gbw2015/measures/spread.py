@@ -14,11 +14,18 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from analysis.errors import DataError
-from analysis.measures.metrics import CELL, GOODPUT, INDUCED, covariance_ellipse
-from analysis.runs.dataset import Dataset, RunFile
-from analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Floats, flows_began_s, kind_of
-from emulation.datafile import read_json
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import CELL, GOODPUT, INDUCED, covariance_ellipse
+from qdisclab.analysis.runs.dataset import Dataset, RunFile
+from qdisclab.analysis.runs.flentfile import (
+    PING_KINDS,
+    RERUN,
+    TCP_KINDS,
+    Floats,
+    flows_began_s,
+    kind_of,
+)
+from qdisclab.emulation.datafile import read_json
 
 STARTUP_S: Final = 20.0  # of the load, not compared: slow start looks the same in every run
 WINDOW_S: Final = 5.0  # over which traces are compared while they part

@@ -14,12 +14,12 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.measures import rrul
-from analysis.measures.metrics import means
-from analysis.measures.registry import Metric, Recorded
-from analysis.runs import recorded
-from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import Floats
+from qdisclab.analysis.measures import rrul
+from qdisclab.analysis.measures.metrics import means
+from qdisclab.analysis.measures.registry import Metric, Recorded
+from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.flentfile import Floats
 
 CELL: Final = ("experiment", "link", "qdisc")
 _WAITS: Final = ("wait_ms", "shortest_ms")

@@ -8,12 +8,12 @@ import pandas as pd
 import pandera.pandas as pa
 import scipy
 
-from analysis.errors import require_positive
-from analysis.measures import agreement
-from analysis.measures.metrics import CELL, RUN, in_window, means
-from analysis.runs.dataset import Dataset
-from analysis.runs.flentfile import Floats
-from analysis.runs.published import read_table
+from qdisclab.analysis.errors import require_positive
+from qdisclab.analysis.measures import agreement
+from qdisclab.analysis.measures.metrics import CELL, RUN, in_window, means
+from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.analysis.runs.published import read_table
 
 PROBE: Final = "ping_icmp"
 

@@ -6,14 +6,14 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.metrics import CELL, Column, cell_metrics
-from analysis.measures.voip import INDUCED, LOSS, run_voip
-from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile, find_runs, read_runs
-from analysis.runs.flentfile import Floats
-from analysis.runs.settings import Setting, of_setting
-from analysis.words import intervals
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import CELL, Column, cell_metrics
+from qdisclab.analysis.measures.voip import INDUCED, LOSS, run_voip
+from qdisclab.analysis.runs.axes import axes
+from qdisclab.analysis.runs.dataset import RunFile, find_runs, read_runs
+from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.words import intervals
 
 COLUMNS: Final[tuple[Column, ...]] = (
     ("delay_ms", "voip_delay", "upload", "ms"),

@@ -4,9 +4,9 @@ from typing import Final
 
 import pandas as pd
 
-from analysis.measures.metrics import CELL, Column, cell_metrics
-from analysis.measures.web import FETCH, NORMALISED
-from analysis.words import intervals
+from qdisclab.analysis.measures.metrics import CELL, Column, cell_metrics
+from qdisclab.analysis.measures.web import FETCH, NORMALISED
+from qdisclab.analysis.words import intervals
 
 COLUMNS: Final[tuple[Column, ...]] = (
     (FETCH, "fetch", "round_trip", "s"),

@@ -11,16 +11,16 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures import rrul
-from analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, means, run_metrics
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import Dataset, RunFile
-from analysis.runs.flentfile import RERUN
-from analysis.runs.order import in_order
-from analysis.words import intervals
-from emulation.datafile import read_json
-from emulation.errors import EmulationError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import rrul
+from qdisclab.analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, means, run_metrics
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import Dataset, RunFile
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.words import intervals
+from qdisclab.emulation.datafile import read_json
+from qdisclab.emulation.errors import EmulationError
 
 #: Device -> (port of the record, direction of its counters).
 ENDS: Final = {"access point": ("ap1 ap1-client", "down"), "station": ("client client-ap1", "up")}

@@ -6,11 +6,11 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import INDUCED
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
-from emulation.model.era import SWITCHES
-from emulation.model.run import DEFAULT_ERA
+from qdisclab.analysis.measures.metrics import INDUCED
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.emulation.model.era import SWITCHES
+from qdisclab.emulation.model.run import DEFAULT_ERA
 
 from ..measures.ablation import ALL, QUANTITIES
 

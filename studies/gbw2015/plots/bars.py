@@ -9,11 +9,11 @@ import seaborn as sns
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots import marks
-from analysis.plots.panels import PUBLISHED_CC, common_top, grid, legend, qdisc_ticks
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.plots import marks
+from qdisclab.analysis.plots.panels import PUBLISHED_CC, common_top, grid, legend, qdisc_ticks
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 WIDTH: Final = 0.72
 

@@ -6,10 +6,10 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import bars, shade_handles
-from analysis.plots.panels import panels, qdisc_ticks
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
+from qdisclab.analysis.plots.marks import bars, shade_handles
+from qdisclab.analysis.plots.panels import panels, qdisc_ticks
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
 
 from ..measures.drops import SHOWN, UPLOAD, panel
 

@@ -7,9 +7,9 @@ import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 FEWEST_PERCENT: Final = 0.001  # of loss; less is drawn here, as none
 

@@ -6,9 +6,9 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.measures.metrics import INDUCED
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
+from qdisclab.analysis.measures.metrics import INDUCED
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
 
 from ..measures.ablation import QUANTITIES
 from ..measures.noise import factor

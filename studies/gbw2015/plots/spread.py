@@ -7,12 +7,12 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.errors import require_positive
-from analysis.plots.marks import DASHED, point, reference
-from analysis.plots.panels import name_rows, panels
-from analysis.plots.style import Palette
-from analysis.runs.flentfile import Floats
-from analysis.runs.order import in_order
+from qdisclab.analysis.errors import require_positive
+from qdisclab.analysis.plots.marks import DASHED, point, reference
+from qdisclab.analysis.plots.panels import name_rows, panels
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.analysis.runs.order import in_order
 
 SIZE_INCH = (7.6, 5.6)
 DODGE = 0.16  # of the two directions, in rows

@@ -9,10 +9,10 @@ from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.plots.marks import DASHED, line
-from analysis.plots.panels import panels, qdisc_legend
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
+from qdisclab.analysis.plots.marks import DASHED, line
+from qdisclab.analysis.plots.panels import panels, qdisc_legend
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
 
 from ..measures.startup import CODEL, FEWEST, INTERVAL_S, RRUL, dropping_state, growth, law
 

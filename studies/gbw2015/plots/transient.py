@@ -6,11 +6,11 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import line, point, reference
-from analysis.plots.panels import PUBLISHED_CC, common_top, grid, qdisc_legend
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.plots.marks import line, point, reference
+from qdisclab.analysis.plots.panels import PUBLISHED_CC, common_top, grid, qdisc_legend
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 
 def latency_time(

@@ -8,13 +8,13 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.errors import require_positive
-from analysis.measures.voip import INDUCED
-from analysis.plots.marks import line
-from analysis.plots.panels import grid, log_axis, qdisc_legend
-from analysis.plots.style import Palette
-from analysis.runs.order import in_order
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.errors import require_positive
+from qdisclab.analysis.measures.voip import INDUCED
+from qdisclab.analysis.plots.marks import line
+from qdisclab.analysis.plots.panels import grid, log_axis, qdisc_legend
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 from ..measures.voip import cumulative
 

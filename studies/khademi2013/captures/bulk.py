@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pandas as pd
 
-from emulation.captures.flent import About
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
+from qdisclab.emulation.captures.flent import About
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
 
 from . import flows, rings
 from .flows import Reduced

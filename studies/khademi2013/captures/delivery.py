@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emulation.captures import frames
-from emulation.errors import GuestFailure, TrafficFailure
+from qdisclab.emulation.captures import frames
+from qdisclab.emulation.errors import GuestFailure, TrafficFailure
 
 Flow = tuple[int, int]  # address and port of its sender
 

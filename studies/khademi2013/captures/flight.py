@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from emulation.captures import frames
+from qdisclab.emulation.captures import frames
 
 SHARES = {"p10": 0.1, "p50": 0.5, "p90": 0.9}
 

@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from emulation.captures.counters import Counters
-from emulation.captures.flent import About
-from emulation.captures.follow import Followed, follow
-from emulation.errors import TrafficFailure
-from emulation.model.topology import Topology
+from qdisclab.emulation.captures.counters import Counters
+from qdisclab.emulation.captures.flent import About
+from qdisclab.emulation.captures.follow import Followed, follow
+from qdisclab.emulation.errors import TrafficFailure
+from qdisclab.emulation.model.topology import Topology
 
 from . import rings
 from .delivery import check_iperf, delivered_bytes, ended_flows

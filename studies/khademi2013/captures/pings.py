@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from emulation.errors import GuestFailure
+from qdisclab.emulation.errors import GuestFailure
 
 LOG = "ping.log"
 

@@ -15,12 +15,12 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures.counters import Counters, marks
-from emulation.captures.follow import Followed
-from emulation.captures.frames import ICMP, LOOKED_AT, TCP, Frames, decode
-from emulation.captures.places import Place
-from emulation.errors import GuestFailure
-from emulation.model.egress import HANDLE
+from qdisclab.emulation.captures.counters import Counters, marks
+from qdisclab.emulation.captures.follow import Followed
+from qdisclab.emulation.captures.frames import ICMP, LOOKED_AT, TCP, Frames, decode
+from qdisclab.emulation.captures.places import Place
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.model.egress import HANDLE
 
 FRAMES = ".frames.gz"  # how the name of a ring ends
 FRAME_BYTES = 128

@@ -14,9 +14,9 @@ from typing import Any
 
 import pandas as pd
 
-from emulation.captures import flent
-from emulation.captures.flent import About
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import flent
+from qdisclab.emulation.captures.flent import About
+from qdisclab.emulation.model.units import Duration
 
 from .flows import Reduced
 from .table import TICK_NS

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from emulation.errors import DamagedData
+from qdisclab.emulation.errors import DamagedData
 
 FATES = ("sent", "marked", "dropped")
 TICK_NS = 100_000

@@ -24,13 +24,13 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field
 
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.model.topology import Topology
-from emulation.study.schema import Flaws, Span
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.study.schema import Flaws, Span
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 KNOWN_NEIGHBOUR_MS = "36000000"  # no run is that long
 GUEST = tuple(
@@ -123,7 +123,7 @@ class Iperf(TrafficSection):
     def reduce(self, run: Run, out: Path) -> None:
         """Make a file in flent's form, the table of packets and its counts."""
         # pyarrow and pandas take a second to import
-        from emulation.captures import flent
+        from qdisclab.emulation.captures import flent
 
         from ..captures import bulk, series, table
 

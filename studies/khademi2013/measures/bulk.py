@@ -6,9 +6,9 @@ from typing import Final
 
 import numpy as np
 
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.axes import axes, span_ms
-from analysis.runs.dataset import RunFile, read_record
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.axes import axes, span_ms
+from qdisclab.analysis.runs.dataset import RunFile, read_record
 
 from ..packets import goodput_intervals, read_packets, run_quantiles
 

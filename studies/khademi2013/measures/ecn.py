@@ -8,12 +8,12 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.measures import agreement
-from analysis.measures.metrics import means
-from analysis.runs.dataset import RunFile
-from analysis.runs.published import read_table
-from analysis.runs.settings import Setting
-from analysis.words import intervals
+from qdisclab.analysis.measures import agreement
+from qdisclab.analysis.measures.metrics import means
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.analysis.words import intervals
 
 from ..packets import run_row
 from .sensitivity import with_axes

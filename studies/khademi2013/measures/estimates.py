@@ -10,13 +10,13 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from analysis.errors import DataError
-from analysis.measures.metrics import over_seeds
-from analysis.runs.axes import axes
-from analysis.runs.dataset import RunFile, twins
-from analysis.runs.flentfile import RERUN, read_series
-from analysis.words import intervals
-from emulation.datafile import read_json
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import over_seeds
+from qdisclab.analysis.runs.axes import axes
+from qdisclab.analysis.runs.dataset import RunFile, twins
+from qdisclab.analysis.runs.flentfile import RERUN, read_series
+from qdisclab.analysis.words import intervals
+from qdisclab.emulation.datafile import read_json
 
 from ..packets import read_packets, run_row
 

@@ -13,14 +13,14 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError, require_several
-from analysis.measures.metrics import confidence_interval, means
-from analysis.runs.axes import axes, span_ms
-from analysis.runs.dataset import RunFile, twins
-from analysis.runs.published import read_table
-from analysis.runs.settings import Setting
-from analysis.words import intervals
-from emulation.config import ownfile
+from qdisclab.analysis.errors import DataError, require_several
+from qdisclab.analysis.measures.metrics import confidence_interval, means
+from qdisclab.analysis.runs.axes import axes, span_ms
+from qdisclab.analysis.runs.dataset import RunFile, twins
+from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.analysis.words import intervals
+from qdisclab.emulation.config import ownfile
 
 from ..packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 

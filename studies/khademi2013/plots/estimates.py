@@ -6,9 +6,9 @@ from typing import Final
 import pandas as pd
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import handle
-from analysis.plots.panels import legend, panels
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.marks import handle
+from qdisclab.analysis.plots.panels import legend, panels
+from qdisclab.analysis.plots.style import Palette
 
 from ..measures.estimates import EVERY_PING
 

@@ -4,9 +4,9 @@ from typing import Final
 
 from matplotlib.figure import Figure
 
-from analysis.plots.style import Palette
-from emulation.model.egress import Delay, Hierarchy
-from emulation.model.topology import Topology
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.emulation.model.egress import Delay, Hierarchy
+from qdisclab.emulation.model.topology import Topology
 
 COLUMN_INCH: Final = 2.0
 ROW_INCH: Final = 0.9

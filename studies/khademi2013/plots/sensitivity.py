@@ -8,12 +8,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from analysis.errors import require_positive
-from analysis.plots import marks
-from analysis.plots.panels import grid, legend, panels
-from analysis.plots.rows import dots
-from analysis.plots.style import Palette
-from analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.errors import require_positive
+from qdisclab.analysis.plots import marks
+from qdisclab.analysis.plots.panels import grid, legend, panels
+from qdisclab.analysis.plots.rows import dots
+from qdisclab.analysis.plots.style import Palette
+from qdisclab.analysis.runs.settings import Setting, of_setting
 
 from ..packets import QUANTITIES
 

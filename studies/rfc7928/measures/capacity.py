@@ -5,12 +5,12 @@ The table of the probe `packets` tells. The rate falls FALL_S into the load and 
 
 from typing import Final
 
-from analysis.errors import DataError
-from analysis.measures import packets
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile, read_record, usable
-from analysis.runs.flentfile import RERUN
-from emulation.datafile import ROWS, read_rows
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import packets
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile, read_record, usable
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.datafile import ROWS, read_rows
 
 TABLE: Final = ".box.box-receiver.packets.parquet"
 FALL_S: Final = 20.0

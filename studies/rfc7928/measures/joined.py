@@ -5,11 +5,11 @@ The pings of a run of programs tell; others join JOIN_S into the load and leave 
 
 from typing import Final
 
-from analysis.errors import DataError
-from analysis.measures.registry import Measure, Metric
-from analysis.measures.timeline import pings
-from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import RERUN
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.measures.timeline import pings
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.flentfile import RERUN
 
 JOIN_S: Final = 20.0
 LEAVE_S: Final = 40.0

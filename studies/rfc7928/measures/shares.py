@@ -7,12 +7,12 @@ Mbit/s, from their first segment to the last one's delivery.
 import tarfile
 from typing import Final
 
-from analysis.errors import DataError
-from analysis.measures.fairness import jain
-from analysis.measures.registry import Measure, Metric
-from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import RERUN
-from emulation.datafile import OUTPUT
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.fairness import jain
+from qdisclab.analysis.measures.registry import Measure, Metric
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.datafile import OUTPUT
 
 FLOWS: Final = ("first", "second")
 

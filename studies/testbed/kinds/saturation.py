@@ -21,15 +21,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
-from emulation import datafile
-from emulation.kinds.rigs.base import RigSection
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
-from emulation.study.schema import Flaws, Span, TestName
+from qdisclab.emulation import datafile
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.study.schema import Flaws, Span, TestName
 
 if TYPE_CHECKING:
-    from emulation.model.run import Run
+    from qdisclab.emulation.model.run import Run
 
 SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200

@@ -9,7 +9,7 @@ import pandas as pd
 import pandera.pandas as pa
 from scipy.optimize import nnls
 
-from analysis.runs.published import read_table
+from qdisclab.analysis.runs.published import read_table
 
 _MACHINE: Final = ["cpu_model", "cpus", "kernel"]
 QUIET_CPUS: Final = 0.5  # CPUs busy with something else; above that, wall times say little

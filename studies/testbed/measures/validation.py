@@ -7,10 +7,10 @@ from typing import Final, get_type_hints
 import pandas as pd
 import pandera.pandas as pa
 
-from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
-from analysis.runs.flentfile import RERUN
-from emulation.datafile import read_rows
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation.datafile import read_rows
 
 from ..kinds.saturation import ALL_SENDERS, Case
 from . import wifi

@@ -4,9 +4,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import DASHED, reference
-from analysis.plots.panels import panels
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.marks import DASHED, reference
+from qdisclab.analysis.plots.panels import panels
+from qdisclab.analysis.plots.style import Palette
 
 from ..measures.scaling import Cost
 

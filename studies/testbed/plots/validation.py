@@ -6,9 +6,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots.marks import reference
-from analysis.plots.panels import panels
-from analysis.plots.style import Palette
+from qdisclab.analysis.plots.marks import reference
+from qdisclab.analysis.plots.panels import panels
+from qdisclab.analysis.plots.style import Palette
 
 from ..kinds.saturation import ALL_SENDERS
 from ..measures import wifi

@@ -4,12 +4,12 @@ import math
 
 import pandas as pd
 
-from analysis.claims import verdict
-from analysis.claims.assess import assess
-from analysis.claims.check import Quantity
-from analysis.claims.explanation import Variation
-from analysis.measures.table import MEASURED
-from analysis.runs.statement import Claim
+from qdisclab.analysis.claims import verdict
+from qdisclab.analysis.claims.assess import assess
+from qdisclab.analysis.claims.check import Quantity
+from qdisclab.analysis.claims.explanation import Variation
+from qdisclab.analysis.measures.table import MEASURED
+from qdisclab.analysis.runs.statement import Claim
 
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
 PIE = Quantity("induced_latency_ms", "rrul", "10/10", "pie")

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from analysis.claims.check import DIFFERENCE, RANKS, RATIO, SPREAD, TREND, VALUE
-from analysis.claims.effect import effect
+from qdisclab.analysis.claims.check import DIFFERENCE, RANKS, RATIO, SPREAD, TREND, VALUE
+from qdisclab.analysis.claims.effect import effect
 
 
 def test_interval_of_a_mean_is_students() -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims import check, verdict
-from analysis.claims.assess import Design, assess, design_of
-from analysis.claims.check import every
-from analysis.claims.explanation import Variation
-from analysis.claims.summary import as_json, why
-from analysis.claims.verdict import Verdict
-from analysis.errors import DataError
-from analysis.runs import study
-from analysis.site import verdicts
+from qdisclab.analysis.claims import check, verdict
+from qdisclab.analysis.claims.assess import Design, assess, design_of
+from qdisclab.analysis.claims.check import every
+from qdisclab.analysis.claims.explanation import Variation
+from qdisclab.analysis.claims.summary import as_json, why
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.site import verdicts
 from tests.analysis.claims.cases import (
     CODEL,
     HIGH,

@@ -1,7 +1,7 @@
 """Grids of quantities, and how those of two are compared."""
 
-from analysis.claims.check import Every, less, rising
-from analysis.claims.quantity import Quantity, cells, several
+from qdisclab.analysis.claims.check import Every, less, rising
+from qdisclab.analysis.claims.quantity import Quantity, cells, several
 
 
 def places(condition: Every) -> list[tuple[str, ...]]:

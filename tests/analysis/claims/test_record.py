@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.claims import assess, record
-from analysis.claims.assess import verdicts
-from analysis.runs.study import StudyFolder
+from qdisclab.analysis.claims import assess, record
+from qdisclab.analysis.claims.assess import verdicts
+from qdisclab.analysis.runs.study import StudyFolder
 from tests import ROOT
 
 NAMES = ("battling2013", "gbw2015")

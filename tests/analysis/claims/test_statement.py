@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims import check
-from analysis.claims.assess import assess_study
-from analysis.claims.verdict import Verdict
-from analysis.errors import DataError
-from analysis.runs.statement import CLAIMS, read_claims
-from analysis.runs.study import StudyFolder, known, study_at
+from qdisclab.analysis.claims import check
+from qdisclab.analysis.claims.assess import assess_study
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.statement import CLAIMS, read_claims
+from qdisclab.analysis.runs.study import StudyFolder, known, study_at
 from tests.analysis.claims.cases import CODEL, PIE, measured, verdict_of
 
 

@@ -8,15 +8,24 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.claims import check, verdict
-from analysis.claims.assess import Design, assess
-from analysis.claims.check import DIFFERENCE, RANKS, RATIO, VALUE, Check, Quantity, every, some
-from analysis.claims.effect import Effect
-from analysis.claims.summary import effect_text, why
-from analysis.claims.verdict import Verdict, decide
-from analysis.measures.registry import registry_of
-from analysis.measures.table import SAME_AS
-from analysis.runs.study import study_at
+from qdisclab.analysis.claims import check, verdict
+from qdisclab.analysis.claims.assess import Design, assess
+from qdisclab.analysis.claims.check import (
+    DIFFERENCE,
+    RANKS,
+    RATIO,
+    VALUE,
+    Check,
+    Quantity,
+    every,
+    some,
+)
+from qdisclab.analysis.claims.effect import Effect
+from qdisclab.analysis.claims.summary import effect_text, why
+from qdisclab.analysis.claims.verdict import Verdict, decide
+from qdisclab.analysis.measures.registry import registry_of
+from qdisclab.analysis.measures.table import SAME_AS
+from qdisclab.analysis.runs.study import study_at
 from tests.analysis.claims.cases import CODEL, HIGH, LOW, PIE, WIDE, claim, measured, verdict_of
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.live.explorer import Explorer
-from emulation.config.explore import Choice
-from emulation.errors import ConfigError
+from qdisclab.analysis.live.explorer import Explorer
+from qdisclab.emulation.config.explore import Choice
+from qdisclab.emulation.errors import ConfigError
 from tests import ROOT
 
 

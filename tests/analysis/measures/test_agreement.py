@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from analysis.measures import agreement
+from qdisclab.analysis.measures import agreement
 
 
 def test_spread_is_a_prediction_interval_of_thirty_runs() -> None:

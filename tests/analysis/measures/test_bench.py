@@ -9,9 +9,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import bench
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import bench
+from qdisclab.analysis.runs.dataset import RunFile
 from tests.data import provenances
 
 STEP_S = 0.5

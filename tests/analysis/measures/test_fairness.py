@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures import fairness
-from analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.analysis.measures import fairness
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
 from studies.gbw2015.measures import fairness as cells_of
 from tests.data import synthetic_traffic as traffic
 

@@ -11,10 +11,10 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures.lint import NOTE, UNKNOWN, WRONG, Label, label_of, lint
-from analysis.runs.rigrecord import rate_mbit_s, read_rig
-from emulate.cli import main
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.lint import NOTE, UNKNOWN, WRONG, Label, label_of, lint
+from qdisclab.analysis.runs.rigrecord import rate_mbit_s, read_rig
+from qdisclab.emulate.cli import main
 
 STEPS, DELAY_S, LENGTH_S = 70, 5, 60
 OFF = {"tcp-segmentation-offload": False, "generic-receive-offload": False}

@@ -11,17 +11,17 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.lab import open_study
-from analysis.measures import measured, metrics, packets, timeline
-from analysis.plots import style, timeline as figures
-from analysis.runs import dataset
-from analysis.runs.dataset import RunFile
-from analysis.runs.study import StudyFolder, study_at
-from analysis.site.execute import execute
-from analysis.site.figurefile import read_figure
-from emulation.captures import pcap
-from emulation.errors import ConfigError, EmulationError
-from emulation.study import studies
+from qdisclab.analysis.lab import open_study
+from qdisclab.analysis.measures import measured, metrics, packets, timeline
+from qdisclab.analysis.plots import style, timeline as figures
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.study import StudyFolder, study_at
+from qdisclab.analysis.site.execute import execute
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.study import studies
 from tests.data import synthetic
 from tests.emulation.captures.made import length, segment, write_pcap
 

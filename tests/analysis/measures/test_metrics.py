@@ -7,10 +7,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import metrics
-from analysis.runs.dataset import Dataset, find_runs, read_runs
-from analysis.runs.published import read_published
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import metrics
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.analysis.runs.published import read_published
 from studies.gbw2015.measures import transient
 from tests import ROOT
 from tests.data import synthetic

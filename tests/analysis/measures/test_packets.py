@@ -8,12 +8,12 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import packets
-from analysis.measures.registry import metrics
-from emulation.captures import packets as captured
-from emulation.captures.counters import Totals
-from emulation.captures.packets import ENTERED, LEFT, REFUSED
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import packets
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.emulation.captures import packets as captured
+from qdisclab.emulation.captures.counters import Totals
+from qdisclab.emulation.captures.packets import ENTERED, LEFT, REFUSED
 from tests.data import provenances
 from tests.emulation.captures.made import segment
 from tests.emulation.captures.passages import NONE, Passage, records, sampled

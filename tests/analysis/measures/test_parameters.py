@@ -2,10 +2,10 @@
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import parameters
-from analysis.runs.study import study_at
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import parameters
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.config.catalogue import experiment, select
 
 
 def test_every_printed_parameter_is_in_force() -> None:

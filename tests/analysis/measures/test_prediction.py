@@ -7,11 +7,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import prediction
-from analysis.measures.registry import metrics
-from analysis.runs.study import StudyFolder, study_at
-from emulation.config import catalogue
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import prediction
+from qdisclab.analysis.measures.registry import metrics
+from qdisclab.analysis.runs.study import StudyFolder, study_at
+from qdisclab.emulation.config import catalogue
 from tests import ROOT
 
 STUDIES = ("bbr2016", "cake2016", "codel2020")

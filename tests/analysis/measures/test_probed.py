@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import probed
-from emulation.config.catalogue import experiment, select
-from emulation.kinds.probes.probe import Probe, recorded
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import probed
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.kinds.probes.probe import Probe, recorded
 
 
 def test_tables_of_several_runs_are_one(tmp_path: Path) -> None:

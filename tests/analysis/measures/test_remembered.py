@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.measures import table
-from analysis.measures.__main__ import main
-from analysis.measures.registry import Measure, registry_of
-from analysis.measures.table import MEASURED, measure_study
-from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.study import study_at
-from analysis.sources import ROOT, closure
-from emulation.host import cache
+from qdisclab.analysis.measures import table
+from qdisclab.analysis.measures.__main__ import main
+from qdisclab.analysis.measures.registry import Measure, registry_of
+from qdisclab.analysis.measures.table import MEASURED, measure_study
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.sources import ROOT, closure
+from qdisclab.emulation.host import cache
 from tests.data import provenances
 
 GOLDEN = ROOT / "tests" / "data" / "golden"

@@ -7,14 +7,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import score
-from analysis.measures.registry import registry_of
-from analysis.runs.dataset import RunFile
-from analysis.runs.study import study_at
-from emulation.config.catalogue import experiment
-from emulation.kinds.traffic.program import IperfSection
-from emulation.kinds.traffic.programs import Programs
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import score
+from qdisclab.analysis.measures.registry import registry_of
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.config.catalogue import experiment
+from qdisclab.emulation.kinds.traffic.program import IperfSection
+from qdisclab.emulation.kinds.traffic.programs import Programs
 from studies.rfc7928.measures import joined, shares
 from tests.data import provenances
 

@@ -7,13 +7,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures.metrics import run_metrics
-from analysis.measures.registry import Measure, registry_of
-from analysis.measures.rrul import measure, startup
-from analysis.measures.table import measure_study
-from analysis.runs.dataset import RunFile, find_runs, read_runs
-from analysis.runs.study import study_at
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import run_metrics
+from qdisclab.analysis.measures.registry import Measure, registry_of
+from qdisclab.analysis.measures.rrul import measure, startup
+from qdisclab.analysis.measures.table import measure_study
+from qdisclab.analysis.runs.dataset import RunFile, find_runs, read_runs
+from qdisclab.analysis.runs.study import study_at
 from tests import ROOT
 from tests.data import provenances
 

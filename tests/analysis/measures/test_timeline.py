@@ -7,10 +7,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import timeline
-from analysis.runs.dataset import RunFile, find_runs
-from emulation import datafile
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import timeline
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.emulation import datafile
 from tests import ROOT
 from tests.data import provenances
 

@@ -8,11 +8,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import voip
-from analysis.measures.agreement import PACKET_PERCENT
-from analysis.runs.dataset import Dataset, find_runs, read_runs
-from analysis.runs.settings import Setting
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import voip
+from qdisclab.analysis.measures.agreement import PACKET_PERCENT
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.analysis.runs.settings import Setting
 from studies.gbw2015.measures import loss, voip as calls
 from tests import ROOT
 from tests.data import synthetic_traffic as traffic
@@ -117,7 +117,7 @@ def test_another_tool_beside(root: Path, data: Dataset) -> None:
 
 
 def test_lost_on_the_way_back_had_arrived() -> None:
-    from analysis.runs.flentfile import _loss
+    from qdisclab.analysis.runs.flentfile import _loss
 
     packets = [
         {"seq": 0, "t": 10.0},

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures import web
-from analysis.runs.dataset import Dataset, find_runs, read_runs
-from emulation import datafile
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import web
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.emulation import datafile
 from studies.gbw2015.measures import web as cells
 from tests.data import synthetic_traffic as traffic
 

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.plots.alt import describe
+from qdisclab.analysis.plots.alt import describe
 
 
 def test_a_row_has_its_name_and_its_numbers_with_units() -> None:

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs.published import read_facts
-from analysis.runs.study import study_at
-from emulation.config.catalogue import experiment
-from emulation.errors import EmulationError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.published import read_facts
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.config.catalogue import experiment
+from qdisclab.emulation.errors import EmulationError
 from studies.khademi2013.plots import rig as figures_rig
 
 

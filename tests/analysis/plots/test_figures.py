@@ -11,12 +11,12 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 from matplotlib.patches import Ellipse
 
-from analysis.plots import distance, rows as rows_of, rrul, style
-from analysis.runs.order import QDISC_ORDER, in_order
-from analysis.runs.published import read_published
-from analysis.runs.settings import Setting
-from emulation.config import ownfile
-from emulation.kinds.qdiscs import KINDS
+from qdisclab.analysis.plots import distance, rows as rows_of, rrul, style
+from qdisclab.analysis.runs.order import QDISC_ORDER, in_order
+from qdisclab.analysis.runs.published import read_published
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.kinds.qdiscs import KINDS
 from studies.gbw2015.plots import bars, transient
 from studies.testbed.measures import scaling
 from studies.testbed.plots import scaling as scaling_plot

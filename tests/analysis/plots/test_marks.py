@@ -6,7 +6,7 @@ import pytest
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from analysis.plots import marks, style
+from qdisclab.analysis.plots import marks, style
 
 
 @pytest.fixture

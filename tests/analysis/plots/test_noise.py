@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.plots.style import styled
+from qdisclab.analysis.plots.style import styled
 from studies.gbw2015.plots import noise
 
 PATHS = ("card", "noise 1", "2014c", "noise 0.3", "noise 0")

@@ -4,9 +4,9 @@ import pandas as pd
 import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 
-from analysis.plots import panels, style
-from analysis.runs.order import QDISC_ORDER
-from analysis.runs.settings import Setting
+from qdisclab.analysis.plots import panels, style
+from qdisclab.analysis.runs.order import QDISC_ORDER
+from qdisclab.analysis.runs.settings import Setting
 
 RUNS = pd.DataFrame(
     [("2014", "cubic", 1), ("2014", "cubic", 2), ("modern", "cubic", 1), ("2014", "reno", 1),

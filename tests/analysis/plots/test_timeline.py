@@ -2,8 +2,8 @@
 
 from matplotlib.axes import Axes
 
-from analysis.plots import style, timeline
-from analysis.runs.dataset import find_runs
+from qdisclab.analysis.plots import style, timeline
+from qdisclab.analysis.runs.dataset import find_runs
 from tests import ROOT
 
 

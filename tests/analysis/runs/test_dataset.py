@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs import dataset
-from analysis.runs.dataset import find_runs, read_runs
-from analysis.runs.flentfile import kind_of, read_flent
-from analysis.runs.settings import Setting
-from emulation.errors import EmulationError
-from emulation.model.run import variant_name
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.dataset import find_runs, read_runs
+from qdisclab.analysis.runs.flentfile import kind_of, read_flent
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.model.run import variant_name
 from tests import ROOT
 from tests.data import provenances, synthetic
 

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs.flentfile import (
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.flentfile import (
     RERUN,
     TESTS,
     Loss,

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs.order import QDISC_ORDER
-from analysis.runs.published import PUBLISHED, nothing, read_published
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.order import QDISC_ORDER
+from qdisclab.analysis.runs.published import PUBLISHED, nothing, read_published
 from tests import ROOT
 
 FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"

@@ -11,8 +11,8 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs import reports
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs import reports
 from tests.data import provenances
 
 PING = """\

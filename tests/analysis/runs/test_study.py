@@ -18,23 +18,23 @@ from typing import Any
 import pytest
 import yaml
 
-from analysis import lab
-from analysis.claims.assess import assess_study, verdicts
-from analysis.claims.check import Lacking
-from analysis.claims.plugin import rules_of
-from analysis.claims.summary import as_json
-from analysis.claims.verdict import Verdict
-from analysis.measures.registry import Measure, faults, registry_of
-from analysis.runs import axes
-from analysis.runs.dataset import RunFile
-from analysis.runs.study import StudyFolder, known, study_at
-from analysis.site import claims_page, pages, report
-from analysis.site.execute import execute
-from analysis.site.figurefile import check_values, read_figure
-from emulate import cli
-from emulation.config.catalogue import experiment, load
-from emulation.errors import ConfigError, EmulationError
-from emulation.study import studies
+from qdisclab.analysis import lab
+from qdisclab.analysis.claims.assess import assess_study, verdicts
+from qdisclab.analysis.claims.check import Lacking
+from qdisclab.analysis.claims.plugin import rules_of
+from qdisclab.analysis.claims.summary import as_json
+from qdisclab.analysis.claims.verdict import Verdict
+from qdisclab.analysis.measures.registry import Measure, faults, registry_of
+from qdisclab.analysis.runs import axes
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.study import StudyFolder, known, study_at
+from qdisclab.analysis.site import claims_page, pages, report
+from qdisclab.analysis.site.execute import execute
+from qdisclab.analysis.site.figurefile import check_values, read_figure
+from qdisclab.emulate import cli
+from qdisclab.emulation.config.catalogue import experiment, load
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.study import studies
 from tests import ROOT
 from tests.data import provenances, synthetic
 from workflow.plan import Plan, make_plan
@@ -84,7 +84,7 @@ mine001,mine,1,,ordering,CoDel has less latency than a FIFO.,,,,
 mine002,mine,1,,number,CoDel has half a second.,500,500,ms,
 """
 RULES = """\
-from analysis.claims.check import Quantity, less, near
+from qdisclab.analysis.claims.check import Quantity, less, near
 
 def of(qdisc):
     return Quantity("induced_latency_ms", "load", "10/10", qdisc)
@@ -174,7 +174,10 @@ def test_new_runs_of_it_go_where_all_new_runs_go(
     figure = made.figures["mine/fig1"]
     assert made.root_of(figure) == Path("elsewhere/data")
     # Whoever is started from here knows it by its name.
-    code = "from emulation.config.catalogue import experiment; print(experiment('mine/load').title)"
+    code = (
+        "from qdisclab.emulation.config.catalogue import experiment; "
+        "print(experiment('mine/load').title)"
+    )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout == "Real-time response under load\n"
 
@@ -235,9 +238,12 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("import analysis\n\nRULES = {'mine001': 1 / 0}\n", r"claims\.py:3: ZeroDivisionError"),
+        (
+            "import qdisclab.analysis\n\nRULES = {'mine001': 1 / 0}\n",
+            r"claims\.py:3: ZeroDivisionError",
+        ),
         ("\nRULES = {\n", r"claims\.py:2: SyntaxError"),
-        ("from analysis.claims.chek import less\n", r"claims\.py:1: ModuleNotFoundError"),
+        ("from qdisclab.analysis.claims.chek import less\n", r"claims\.py:1: ModuleNotFoundError"),
         ("rules = {}\n", r"claims\.py: defines no mapping RULES"),
         ("RULES = {'mine001': 'less'}\n", r"RULES\['mine001'\] is 'less', no condition"),
         ("raise SystemExit('no')\n", r"claims\.py:1: SystemExit: no"),
@@ -262,7 +268,7 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
             r"names the unknown congestion control 'cubi' of 'load'\. Did you mean 'cubic'\?",
         ),
         (
-            "from analysis.claims.check import every\nRULES = {'mine001': every()}\n",
+            "from qdisclab.analysis.claims.check import every\nRULES = {'mine001': every()}\n",
             r"claims\.py: RULES\['mine001'\] has no parts",
         ),
     ],

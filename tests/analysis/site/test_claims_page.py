@@ -7,18 +7,18 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims import check
-from analysis.claims.assess import assess
-from analysis.claims.check import Quantity
-from analysis.claims.summary import as_json, decisive, effect_text, printed, why
-from analysis.claims.verdict import Assessment
-from analysis.errors import DataError
-from analysis.measures.table import MEASURED
-from analysis.runs.statement import Claim, read_claims
-from analysis.runs.study import study_at
-from analysis.site import report, verdicts
-from analysis.site.claims_page import render, write_claims
-from emulate import cli
+from qdisclab.analysis.claims import check
+from qdisclab.analysis.claims.assess import assess
+from qdisclab.analysis.claims.check import Quantity
+from qdisclab.analysis.claims.summary import as_json, decisive, effect_text, printed, why
+from qdisclab.analysis.claims.verdict import Assessment
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.table import MEASURED
+from qdisclab.analysis.runs.statement import Claim, read_claims
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.analysis.site import report, verdicts
+from qdisclab.analysis.site.claims_page import render, write_claims
+from qdisclab.emulate import cli
 
 NAN = float("nan")
 CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")

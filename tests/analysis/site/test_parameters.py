@@ -2,8 +2,8 @@
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.site import parameters
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site import parameters
 
 
 def test_what_papermill_sets_is_told_from_other_cells() -> None:

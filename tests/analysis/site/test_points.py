@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.site.gallery import collect
-from analysis.site.outputs import Source, publish
-from analysis.site.points import points
+from qdisclab.analysis.site.gallery import collect
+from qdisclab.analysis.site.outputs import Source, publish
+from qdisclab.analysis.site.points import points
 
 
 def test_printed_values_stand_beside_ours_and_other_linux() -> None:

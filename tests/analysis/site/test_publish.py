@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from analysis.site import publish
+from qdisclab.analysis.site import publish
 from tests.analysis.site.test_report import Page
 from tests.data.synthetic_results import write_data, write_results
 

@@ -19,12 +19,12 @@ import pytest
 from IPython.display import SVG
 from matplotlib.figure import Figure
 
-from analysis import words
-from analysis.errors import DataError
-from analysis.plots import style
-from analysis.runs import study
-from analysis.runs.settings import in_headers, in_words
-from analysis.site import (
+from qdisclab.analysis import words
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs import study
+from qdisclab.analysis.runs.settings import in_headers, in_words
+from qdisclab.analysis.site import (
     gallery,
     inventory,
     notebookpage,
@@ -34,9 +34,9 @@ from analysis.site import (
     tables,
     verdicts,
 )
-from analysis.site.sentence import sentence
-from emulation.config import remarks
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.site.sentence import sentence
+from qdisclab.emulation.config import remarks
+from qdisclab.emulation.config.catalogue import experiment, select
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
 

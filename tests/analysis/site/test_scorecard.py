@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.measures.score import NUMBERS, SCORES
-from analysis.site import scorecard
+from qdisclab.analysis.measures.score import NUMBERS, SCORES
+from qdisclab.analysis.site import scorecard
 
 
 def scores(qdisc: str, cc: str, value: float, numbers: int = 2) -> pd.DataFrame:

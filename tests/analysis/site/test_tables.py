@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from analysis.site.tables import experiments_found
+from qdisclab.analysis.site.tables import experiments_found
 
 
 def test_runs_are_counted_by_experiment() -> None:

@@ -6,9 +6,9 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.claims import record
-from analysis.errors import DataError
-from analysis.site import verdicts
+from qdisclab.analysis.claims import record
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.site import verdicts
 from tests import ROOT
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from emulation.captures import pcap
+from qdisclab.emulation.captures import pcap
 
 MAC_AT = 66  # where the kernel puts a packet into the frame of a ring
 SERVICE = 5001

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
-from emulation.captures.counters import Totals
-from emulation.captures.packets import HEAD, RECORD, SAMPLED
+from qdisclab.emulation.captures.counters import Totals
+from qdisclab.emulation.captures.packets import HEAD, RECORD, SAMPLED
 from tests.emulation.captures.made import length
 
 MS = 10**6

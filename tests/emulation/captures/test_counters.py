@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from emulation.captures import counters
-from emulation.captures.counters import Totals
+from qdisclab.emulation.captures import counters
+from qdisclab.emulation.captures.counters import Totals
 
 
 def test_red_has_its_own_word_for_marks() -> None:

@@ -8,10 +8,10 @@ from ipaddress import IPv4Address
 import numpy as np
 import pandas as pd
 
-from emulation.captures import drops, frames
-from emulation.captures.drops import Row, Sent
-from emulation.captures.follow import follow, in_order
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import drops, frames
+from qdisclab.emulation.captures.drops import Row, Sent
+from qdisclab.emulation.captures.follow import follow, in_order
+from qdisclab.emulation.model.units import Duration
 from tests.emulation.captures.made import ACK, datagram, echo, length, segment
 
 MS = 10**6

@@ -6,8 +6,8 @@ import gzip
 import json
 from pathlib import Path
 
-from emulation.captures import flent
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import flent
+from qdisclab.emulation.model.units import Duration
 
 TEST = flent.About("bulk", "a/b/seed-001", Duration.parse("250 ms"), Duration.parse("100 ms"))
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
-from emulation.captures.follow import Followed, follow, in_order
-from emulation.errors import GuestFailure
+from qdisclab.emulation.captures.follow import Followed, follow, in_order
+from qdisclab.emulation.errors import GuestFailure
 from tests.emulation.captures.made import table
 
 

@@ -8,10 +8,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation.captures import packets
-from emulation.captures.counters import Totals
-from emulation.captures.packets import ENTERED, LEFT, RECORD, REFUSED
-from emulation.errors import DamagedData, GuestFailure, TrafficFailure
+from qdisclab.emulation.captures import packets
+from qdisclab.emulation.captures.counters import Totals
+from qdisclab.emulation.captures.packets import ENTERED, LEFT, RECORD, REFUSED
+from qdisclab.emulation.errors import DamagedData, GuestFailure, TrafficFailure
 from tests.emulation.captures.made import ACK, segment
 from tests.emulation.captures.passages import MS, NONE, Passage, records, sampled
 

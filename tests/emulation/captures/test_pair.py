@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from analysis.measures import packets
-from emulate import cli
-from emulation.captures import pair, pcap
-from emulation.errors import ConfigError
+from qdisclab.analysis.measures import packets
+from qdisclab.emulate import cli
+from qdisclab.emulation.captures import pair, pcap
+from qdisclab.emulation.errors import ConfigError
 from tests.emulation.captures.made import End, length, segment, write_pcap
 
 MS = 10**6
@@ -58,7 +58,7 @@ def test_chunks_are_followed_as_a_whole(
     tmp_path: Path, captures: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pair.write(*captures, tmp_path / "whole.parquet")
-    monkeypatch.setattr("emulation.captures.packets._CHUNK", 4)
+    monkeypatch.setattr("qdisclab.emulation.captures.packets._CHUNK", 4)
     monkeypatch.setattr(pair, "_BLOCK", 3)
     pair.write(*captures, tmp_path / "parts.parquet")
     whole, parts = (packets.read(tmp_path / f"{name}.parquet") for name in ("whole", "parts"))

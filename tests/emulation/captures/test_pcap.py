@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.captures import pcap
-from emulation.errors import ConfigError
+from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.errors import ConfigError
 
 HEADER = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 128, 1)
 

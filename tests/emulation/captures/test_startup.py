@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from emulation.captures import startup
-from emulation.captures.drops import Sent
-from emulation.captures.startup import Row
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import startup
+from qdisclab.emulation.captures.drops import Sent
+from qdisclab.emulation.captures.startup import Row
+from qdisclab.emulation.model.units import Duration
 
 MS = 10**6
 MINUTE = Duration.parse("60 s")

@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from emulate import cli
-from emulate.commands import bench as command
-from emulation import kernel
-from emulation.checks import bench
-from emulation.checks.bench import Guest, Watch
-from emulation.errors import ConfigError, GuestFailure
-from emulation.kernel import Kernel
+from qdisclab.emulate import cli
+from qdisclab.emulate.commands import bench as command
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import bench
+from qdisclab.emulation.checks.bench import Guest, Watch
+from qdisclab.emulation.errors import ConfigError, GuestFailure
+from qdisclab.emulation.kernel import Kernel
 
 
 def guest(**changes: Any) -> Guest:

@@ -12,13 +12,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulate import cli
-from emulation.checks.compare import differences, load
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.config.request import request
-from emulation.errors import ConfigError
-from emulation.machine.provenance import job_digest
+from qdisclab.emulate import cli
+from qdisclab.emulation.checks.compare import differences, load
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.request import request
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.machine.provenance import job_digest
 
 FRAME = bytes(12) + b"\x08\x00" + bytes.fromhex("450000540001400040060000 0a000101 0a000402")
 TCP = struct.pack("!HHIIBBH", 1000, 12865, 7, 9, 0x50, 0x18, 512)

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation import datafile
-from emulation.checks import compare, verify
-from emulation.checks.verify import Measured, Shipped
-from emulation.runs.index import RunFile, run_file
+from qdisclab.emulation import datafile
+from qdisclab.emulation.checks import compare, verify
+from qdisclab.emulation.checks.verify import Measured, Shipped
+from qdisclab.emulation.runs.index import RunFile, run_file
 from tests.data import provenances
 
 

@@ -9,10 +9,10 @@ from typing import Any
 
 import pytest
 
-from emulate.commands import bench as command
-from emulation.checks import bench, ns3
-from emulation.errors import ConfigError, MissingTool
-from emulation.kernel import Kernel
+from qdisclab.emulate.commands import bench as command
+from qdisclab.emulation.checks import bench, ns3
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.kernel import Kernel
 
 PRINTED = json.dumps({"load_s": 4.0, "hops": 800_000, "packets": 200_000, "received_bytes": 10**8})
 

@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
-from analysis.claims import assess
-from emulate.cli import main as emulate
-from emulation import kernel
-from emulation.checks import identities, stale
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.config.request import run_of
-from emulation.kernel import Kernel
-from emulation.machine import guestcode, provenance, rootfs, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Experiment
-from emulation.runs.index import index
-from emulation.study import studies
+from qdisclab.analysis.claims import assess
+from qdisclab.emulate.cli import main as emulate
+from qdisclab.emulation import kernel
+from qdisclab.emulation.checks import identities, stale
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.request import run_of
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.machine import guestcode, provenance, rootfs, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.runs.index import index
+from qdisclab.emulation.study import studies
 from tests.data import provenances
 from workflow.stale import main
 

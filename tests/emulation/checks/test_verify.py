@@ -16,19 +16,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulate import cli
-from emulate.commands import verify as command
-from emulation import datafile, kernel
-from emulation.checks import identities, verify
-from emulation.checks.verify import Measured, Repetition, Shipped
-from emulation.config.catalogue import select
-from emulation.errors import ConfigError, DamagedData
-from emulation.host import seal
-from emulation.machine import rootfs
-from emulation.model.run import Experiment
-from emulation.model.units import Duration
-from emulation.runs.index import RunFile, run_file
-from emulation.runs.run import execute
+from qdisclab.emulate import cli
+from qdisclab.emulate.commands import verify as command
+from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.checks import identities, verify
+from qdisclab.emulation.checks.verify import Measured, Repetition, Shipped
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.errors import ConfigError, DamagedData
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.index import RunFile, run_file
+from qdisclab.emulation.runs.run import execute
 from studies.khademi2013.captures import table as packets_table
 from tests.data import provenances
 
@@ -348,7 +348,7 @@ def test_a_status_a_cause(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    from emulate.commands import verify as command
+    from qdisclab.emulate.commands import verify as command
 
     for number, _ in enumerate(verdicts, start=1):
         write_run(tmp_path, number)
@@ -366,7 +366,7 @@ def test_a_status_a_cause(
 def test_what_was_compared_before_an_interrupt_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from emulate.commands import verify as command
+    from qdisclab.emulate.commands import verify as command
 
     def first_only(one: Shipped, *_: object, **__: object) -> Repetition:
         if one.data.name != "seed-001.flent.gz":

@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.model import era
-from emulation.model.era import TESTBED
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model import era
+from qdisclab.emulation.model.era import TESTBED
 from tests.emulation.kinds.qdiscs.guest import readback
 
 TICKS = ("20 us", "50 us", "100 us", "250 us", "1 ms", "4 ms")

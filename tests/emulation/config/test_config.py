@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from emulate.commands.run import settings
-from emulation.config.catalogue import experiment, experiments, load, select
-from emulation.errors import ConfigError
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import DEFAULT_MEMORY, Experiment
-from emulation.model.units import Duration, Rate, Size
+from qdisclab.emulate.commands.run import settings
+from qdisclab.emulation.config.catalogue import experiment, experiments, load, select
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import DEFAULT_MEMORY, Experiment
+from qdisclab.emulation.model.units import Duration, Rate, Size
 
 MS = 10**6
 

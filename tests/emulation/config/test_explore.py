@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.explore import Choice, qdiscs
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.model.units import Duration, Rate
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.explore import Choice, qdiscs
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.units import Duration, Rate
 from tests import studyfile
 
 NODES = studyfile.text(

@@ -8,11 +8,11 @@ from __future__ import annotations
 import csv
 import json
 
-from emulation.checks.verify import shipped
-from emulation.config.catalogue import all_labels, experiments
-from emulation.config.job import job_of
-from emulation.machine.provenance import digest
-from emulation.model.run import Run
+from qdisclab.emulation.checks.verify import shipped
+from qdisclab.emulation.config.catalogue import all_labels, experiments
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.machine.provenance import digest
+from qdisclab.emulation.model.run import Run
 from tests import ROOT
 
 GOLDEN = ROOT / "tests" / "data" / "golden" / "jobs.csv"

@@ -9,9 +9,9 @@ from typing import Any
 import jsonschema
 import pytest
 
-from emulation.config import jsonschema as ours
-from emulation.study import studies, template
-from emulation.study.source import Source
+from qdisclab.emulation.config import jsonschema as ours
+from qdisclab.emulation.study import studies, template
+from qdisclab.emulation.study.source import Source
 from tests import ROOT
 
 DOCS = ROOT / "docs" / "study.schema.json"
@@ -25,7 +25,7 @@ def content(folder: Path) -> Any:
 
 def test_the_file_in_docs_is_what_the_program_makes() -> None:
     assert DOCS.read_text() == ours.text(), (
-        "python -m emulation.config.jsonschema > docs/study.schema.json"
+        "python -m qdisclab.emulation.config.jsonschema > docs/study.schema.json"
     )
 
 

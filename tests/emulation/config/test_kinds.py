@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from emulation import datafile, kernel
-from emulation.config import kinds
-from emulation.config.catalogue import load, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.kinds.probes import probe
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import guestcode, provenance, rootfs
-from emulation.model.run import Experiment, Run
-from emulation.runs.run import execute
-from emulation.study import trust
+from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.config import kinds
+from qdisclab.emulation.config.catalogue import load, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes import probe
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import guestcode, provenance, rootfs
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs.run import execute
+from qdisclab.emulation.study import trust
 
 STUDY = """\
 format: 1
@@ -42,7 +42,7 @@ FILES = {
 
 from typing import Any
 
-from emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
 
 
 def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]]:
@@ -61,11 +61,11 @@ KIND = QdiscKind("ets", {"bands": BANDS, "strict": int}, read_back=read_back)
 from collections.abc import Mapping
 from typing import Literal
 
-from emulation.kinds.rigs.base import RigSection
-from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link, Node, Port, Topology, Wire
-from emulation.model.units import Rate
+from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link, Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Rate
 
 
 class Cable(RigSection):
@@ -97,9 +97,9 @@ import json
 from pathlib import Path
 from typing import Literal
 
-from emulation.captures import flent
-from emulation.kinds.traffic.base import TrafficSection
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import flent
+from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model.units import Duration
 
 
 class Burst(TrafficSection):
@@ -152,7 +152,7 @@ def run(rig, traffic, status):
 
 import pandas as pd
 
-from emulation.kinds.probes.base import QUEUE, ProbeKind
+from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind
 
 
 def places(run):

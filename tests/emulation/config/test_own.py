@@ -8,17 +8,17 @@ from pathlib import Path
 
 import pytest
 
-from analysis.plots import style
-from analysis.site.figurefile import read_figure
-from emulation import kernel
-from emulation.config import catalogue, own, ownfile
-from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import module
-from emulation.machine import guestcode, provenance, rootfs
-from emulation.model.run import Run
-from emulation.model.units import Duration, Packets
-from emulation.runs.run import execute
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config import catalogue, own, ownfile
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.machine import guestcode, provenance, rootfs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration, Packets
+from qdisclab.emulation.runs.run import execute
 from workflow.plan import Plan, Scale
 
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulation.config import parameter
-from emulation.study.schema import Flaws
+from qdisclab.emulation.config import parameter
+from qdisclab.emulation.study.schema import Flaws
 
 
 def test_a_path_leads_through_mappings_and_lists() -> None:

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from emulation.config import remarks
-from emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config import remarks
+from qdisclab.emulation.config.catalogue import experiment, select
 
 
 def of_ecn(**asked: Any) -> list[str]:

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
-from emulation.config import request
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.model.units import Duration
+from qdisclab.emulate import cli
+from qdisclab.emulation.config import request
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.units import Duration
 from tests import ROOT
 
 #: How ids were taken apart: by their separators, their length and the names of their files.

@@ -8,19 +8,19 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulation import kernel
-from emulation.captures import pcap
-from emulation.config.catalogue import experiment, load, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.kinds.probes.probe import Probe
-from emulation.kinds.rigs.dumbbell import Dumbbell
-from emulation.machine import rootfs
-from emulation.model.egress import Hierarchy
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link
-from emulation.model.units import Duration, Rate
-from emulation.runs.run import Result, execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.config.catalogue import experiment, load, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.kinds.rigs.dumbbell import Dumbbell
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.egress import Hierarchy
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Duration, Rate
+from qdisclab.emulation.runs.run import Result, execute
 
 PARAMETERS = "/sys/module/sch_ring/parameters/"
 MBIT = 10**6

@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config.catalogue import load, select
-from emulation.config.studyfile import FORMAT, options_of
-from emulation.errors import ConfigError
-from emulation.kinds import qdiscs
-from emulation.kinds.qdiscs import KINDS
-from emulation.model.run import Experiment
-from emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.config.catalogue import load, select
+from qdisclab.emulation.config.studyfile import FORMAT, options_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds import qdiscs
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
 
 Read = Callable[[str], Experiment]
 Refusal = Callable[[str], list[str]]

@@ -9,15 +9,15 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import all_labels, experiment, labelled, select
-from emulation.config.job import job_of
-from emulation.config.points import link
-from emulation.config.request import point_of, request, run_of
-from emulation.errors import ConfigError
-from emulation.model.axis import Value
-from emulation.model.run import Experiment, Run
-from emulation.model.units import Duration, Packets, Rate, Size
-from emulation.runs.run import paths
+from qdisclab.emulation.config.catalogue import all_labels, experiment, labelled, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.config.points import link
+from qdisclab.emulation.config.request import point_of, request, run_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.runs.run import paths
 from tests import studyfile
 
 Read = Callable[[str], Experiment]

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.machine import guestcode
-from emulation.model.run import Experiment
+from qdisclab.emulate import cli
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.machine import guestcode
+from qdisclab.emulation.model.run import Experiment
 
 LOOK = (
     "ip -4 -o address show | sed 's/^[0-9]*: //'; ip route; ls /sys/class/net; tc qdisc show; "

@@ -18,11 +18,11 @@ from xmlrpc.server import SimpleXMLRPCServer
 
 import pytest
 
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.machine import rootfs
-from emulation.model.units import Duration
-from emulation.runs.run import execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
 
 PACKET = (
     "Flow>1 Seq>{seq} Src>10.0.1.1/1 Dest>10.0.4.2/2 txTime>0:0:11.5 rxTime>0:0:11.75 Size>172\n"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from emulation.config import remarks
-from emulation.machine import guestcode
+from qdisclab.emulation.config import remarks
+from qdisclab.emulation.machine import guestcode
 
 filters: Any = ModuleType("filters")
 exec(guestcode.read(guestcode.FOLDER / "filters.py"), vars(filters))  # noqa: S102

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulation.machine import guestcode
+from qdisclab.emulation.machine import guestcode
 from tests.emulation.guest.test_own_qdiscs import Failure
 
 PAIR = {"client": "a", "address": "10.0.3.1", "base_rtt_ms": 40.0}

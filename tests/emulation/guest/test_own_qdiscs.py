@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from emulation.machine import guestcode
+from qdisclab.emulation.machine import guestcode
 from tests.emulation.kinds.qdiscs.guest import readback
 
 

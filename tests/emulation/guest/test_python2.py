@@ -6,7 +6,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from emulation.machine.guestcode import FOLDER
+from qdisclab.emulation.machine.guestcode import FOLDER
 
 SCRIPT = """\
 #!/usr/bin/python

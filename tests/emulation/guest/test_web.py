@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 import web_sites as sites
 
-from emulation import kernel
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.machine import rootfs, vm
-from emulation.model.run import Experiment, Run
-from emulation.model.units import Duration
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.units import Duration
 
 pytestmark = pytest.mark.kernel
 

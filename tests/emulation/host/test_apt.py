@@ -7,8 +7,8 @@ from subprocess import CompletedProcess
 
 import pytest
 
-from emulation.errors import MissingTool
-from emulation.host.apt import PrivateApt, deb822, one_line
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host.apt import PrivateApt, deb822, one_line
 
 SOURCES = """\
 Types: deb

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from emulation.errors import DamagedCache, MissingTool
-from emulation.host import bundle, seal
-from emulation.host.digest import sha256
-from emulation.kernel import builder
-from emulation.machine import rootfs
+from qdisclab.emulation.errors import DamagedCache, MissingTool
+from qdisclab.emulation.host import bundle, seal
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import builder
+from qdisclab.emulation.machine import rootfs
 
 Install = Callable[..., Path]
 

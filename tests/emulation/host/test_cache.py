@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from emulation.host import cache, storage
+from qdisclab.emulation.host import cache, storage
 
 
 @pytest.fixture

@@ -12,15 +12,15 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host import cpus, facts
-from emulation.host.cpus import by_idleness, claim
+from qdisclab.emulation.host import cpus, facts
+from qdisclab.emulation.host.cpus import by_idleness, claim
 from tests import ROOT
 
 #: Of no machine, and of no other process of the tests: nobody has claimed them.
 CPUS = [4 * os.getpid() + 3001, 4 * os.getpid() + 3002]
 
 CLAIMS = (
-    "import sys; from emulation.host.cpus import claim\n"
+    "import sys; from qdisclab.emulation.host.cpus import claim\n"
     "with claim() as cpu:\n"
     "    print(cpu, flush=True)\n"
     "    sys.stdin.read()\n"

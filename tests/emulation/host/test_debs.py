@@ -18,9 +18,9 @@ from urllib.parse import unquote
 
 import pytest
 
-from emulation.errors import ConfigError, MissingTool
-from emulation.host import debs, lock
-from emulation.host.debs import Deb, Sources
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.host import debs, lock
+from qdisclab.emulation.host.debs import Deb, Sources
 
 CLOSED = "http://127.0.0.1:9"  # nobody listens there
 

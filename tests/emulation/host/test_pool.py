@@ -7,11 +7,11 @@ import subprocess
 import sys
 import time
 
-from emulation.host.pool import workers
+from qdisclab.emulation.host.pool import workers
 
 PROGRAM = """
 import os, time
-from emulation.host.pool import workers
+from qdisclab.emulation.host.pool import workers
 
 def slowly(number):
     time.sleep(0.05)
@@ -24,7 +24,7 @@ with workers(2) as pool:
 
 STARTS_LATE = """
 import os, subprocess, sys, time
-from emulation.machine import vm
+from qdisclab.emulation.machine import vm
 
 def before_boot(parent=os.getpid()):
     print(os.getpid(), flush=True)

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import GuestFailure, StorageError
-from emulation.host import scratch, storage
+from qdisclab.emulation.errors import GuestFailure, StorageError
+from qdisclab.emulation.host import scratch, storage
 from tests import ROOT
 
 HOLD = (
-    "import sys\nfrom pathlib import Path\nfrom emulation.host import scratch\n"
+    "import sys\nfrom pathlib import Path\nfrom qdisclab.emulation.host import scratch\n"
     "with scratch.folder(Path(sys.argv[1])) as folder:\n"
     "    (folder / 'file').touch()\n"
     "    print(folder, flush=True)\n"

@@ -12,13 +12,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import DamagedCache
-from emulation.host import seal
-from emulation.host.digest import sha256
-from emulation.kernel import module
-from emulation.machine import layer, rootfs
-from emulation.machine.rootfs import RootFs
-from emulation.machine.vm import Machine
+from qdisclab.emulation.errors import DamagedCache
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.machine import layer, rootfs
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.machine.vm import Machine
 
 
 @pytest.fixture

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import ConfigError, KernelBuildError, MissingTool
-from emulation.host import confine
-from emulation.host.confine import Wall
-from emulation.kernel import make, module
-from emulation.machine import rootfs, vm
-from emulation.programs import executables
-from emulation.runs import execution
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import ConfigError, KernelBuildError, MissingTool
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.host.confine import Wall
+from qdisclab.emulation.kernel import make, module
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.programs import executables
+from qdisclab.emulation.runs import execution
 from tests.kernels import LOAD
 
 WALLS = ("landlock", "namespaces")

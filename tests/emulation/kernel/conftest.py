@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.kernel import make
+from qdisclab.emulation.kernel import make
 
 MAKEFILE = """\
 VERSION = 6

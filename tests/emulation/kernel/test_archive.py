@@ -17,14 +17,14 @@ from typing import Any
 
 import pytest
 
-from emulate.cli import main
-from emulation import kernel
-from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import lock, seal
-from emulation.host.cache import cache_dir
-from emulation.host.debs import Deb
-from emulation.host.digest import sha256
-from emulation.kernel import archive, builder, make, recipe as recipes
+from qdisclab.emulate.cli import main
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import DamagedCache, KernelBuildError
+from qdisclab.emulation.host import lock, seal
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.debs import Deb
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import archive, builder, make, recipe as recipes
 
 SOURCE = "5" * 64
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation import kernel
-from emulation.config.catalogue import load, select
-from emulation.machine import rootfs
-from emulation.runs.run import execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import load, select
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs.run import execute
 
 pytestmark = pytest.mark.kernel
 

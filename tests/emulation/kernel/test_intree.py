@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config.catalogue import select
-from emulation.config.job import job_of, modules_of
-from emulation.errors import KernelBuildError
-from emulation.kernel import features, intree
-from emulation.kernel.builder import Kernel
-from emulation.model.qdisc import ModuleSource
-from emulation.model.run import Experiment
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.kernel import features, intree
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.model.qdisc import ModuleSource
+from qdisclab.emulation.model.run import Experiment
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.1", "6.12", {"source": {"sha256": "0" * 64}})
 

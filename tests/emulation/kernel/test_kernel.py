@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import DamagedCache, KernelBuildError, MissingTool
-from emulation.host import seal
-from emulation.host.debs import Deb
-from emulation.host.digest import sha256
-from emulation.kernel import builder as builds, make, recipe as recipes, source as sources
-from emulation.model.series import DEFAULT_KERNEL
+from qdisclab.emulation.errors import DamagedCache, KernelBuildError, MissingTool
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.debs import Deb
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kernel import builder as builds, make, recipe as recipes, source as sources
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
 from workflow import train
 

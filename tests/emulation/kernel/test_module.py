@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import DamagedCache, KernelBuildError
-from emulation.host import seal
-from emulation.kernel import Kernel, module
-from emulation.model.qdisc import ModuleSource
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import DamagedCache, KernelBuildError
+from qdisclab.emulation.host import seal
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.model.qdisc import ModuleSource
 
 HELLO = """\
 #include <linux/module.h>

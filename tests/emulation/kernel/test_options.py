@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
-from emulation.kernel import features
-from emulation.machine import rootfs, vm
+from qdisclab.emulation import kernel
+from qdisclab.emulation.kernel import features
+from qdisclab.emulation.machine import rootfs, vm
 from tests.kernels import TODAY, needs_today
 
 pytestmark = [pytest.mark.kernel, needs_today]

@@ -13,12 +13,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import GuestFailure
-from emulation.host.cache import cache_dir
-from emulation.kernel import make, module, recipe as recipes, source as sources
-from emulation.kernel.recipe import RECIPE_DIR
-from emulation.machine import rootfs, vm
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import make, module, recipe as recipes, source as sources
+from qdisclab.emulation.kernel.recipe import RECIPE_DIR
+from qdisclab.emulation.machine import rootfs, vm
 from tests.kernels import LOAD, TODAY, needs_today
 
 PATCHES = RECIPE_DIR / "patches"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.host.cache import cache_dir
-from emulation.kernel import archive, builder, make, recipe
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import archive, builder, make, recipe
 
 VARIABLE = "QDISC_LAB_SLOW"
 

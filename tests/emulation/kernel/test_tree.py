@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import builder, recipe as recipes, tree
-from emulation.kernel.builder import Kernel
+from qdisclab.emulate import cli
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.kernel import builder, recipe as recipes, tree
+from qdisclab.emulation.kernel.builder import Kernel
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
 
 RULES = """\

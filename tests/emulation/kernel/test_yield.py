@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulation.kernel.recipe import RECIPE_DIR
+from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 
 pytestmark = pytest.mark.kernel  # for the compiler
 

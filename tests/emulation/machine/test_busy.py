@@ -6,7 +6,7 @@ import os
 
 import pytest
 
-from emulation.machine.busy import _last_call, whereabouts
+from qdisclab.emulation.machine.busy import _last_call, whereabouts
 
 
 def registers(place: int, call: int, segment: int = 0x2B) -> tuple[int, ...]:

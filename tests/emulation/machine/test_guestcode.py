@@ -9,13 +9,13 @@ from typing import Any
 
 import pytest
 
-from emulation.config import kinds
-from emulation.errors import ConfigError
-from emulation.kinds import traffic
-from emulation.kinds.traffic.flent import SERVER_FILES
-from emulation.machine import guestcode, vm
-from emulation.machine.guestcode import FEATURES, FOLDER, START, WORKS
-from emulation.study import studies
+from qdisclab.emulation.config import kinds
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds import traffic
+from qdisclab.emulation.kinds.traffic.flent import SERVER_FILES
+from qdisclab.emulation.machine import guestcode, vm
+from qdisclab.emulation.machine.guestcode import FEATURES, FOLDER, START, WORKS
+from qdisclab.emulation.study import studies
 
 for folder in studies.shipped().values():
     kinds.add(folder)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import ConfigError, MissingTool
-from emulation.machine import layer, rootfs
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.machine import layer, rootfs
 
 NETCAT = """\
 #!/bin/sh

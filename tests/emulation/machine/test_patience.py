@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.machine import patience
-from emulation.machine.patience import Patience
+from qdisclab.emulation.machine import patience
+from qdisclab.emulation.machine.patience import Patience
 
 
 class Host:

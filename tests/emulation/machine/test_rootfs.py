@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import MissingTool
-from emulation.host import debs, lock as locks, seal
-from emulation.machine import rootfs
+from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host import debs, lock as locks, seal
+from qdisclab.emulation.machine import rootfs
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import GuestFailure
-from emulation.machine import status
-from emulation.machine.status import Status
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.machine import status
+from qdisclab.emulation.machine.status import Status
 
 FIRST = b'{"step": "booted", "virtual_s": 0.5}\n'
 

@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from emulation.errors import GuestFailure, MissingTool
-from emulation.host import confine
-from emulation.machine import vm
+from qdisclab.emulation.errors import GuestFailure, MissingTool
+from qdisclab.emulation.host import confine
+from qdisclab.emulation.machine import vm
 
 DONE = vm.Ending(steps=[{"step": "booted", "virtual_s": 0.1}, {"step": "done", "virtual_s": 9.5}])
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.model import addresses
+from qdisclab.emulation.model import addresses
 
 PORTS = [
     ("client", "client-r1", "10.0.1.1/24"),

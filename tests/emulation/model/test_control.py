@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from emulation.model.control import Control, allowed
-from emulation.model.qdisc import ModuleSource
+from qdisclab.emulation.model.control import Control, allowed
+from qdisclab.emulation.model.qdisc import ModuleSource
 
 ALLOWED = "/proc/sys/net/ipv4/tcp_allowed_congestion_control"
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import pytest
 
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.kernel import module
-from emulation.kinds.qdiscs import KINDS
-from emulation.model import era
-from emulation.model.era import SWITCHES, Switch
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Experiment
-from emulation.model.units import Packets
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model import era
+from qdisclab.emulation.model.era import SWITCHES, Switch
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.units import Packets
 
 ALL = tuple(switch.name for switch in SWITCHES)
 

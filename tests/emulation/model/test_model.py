@@ -6,13 +6,13 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.model.egress import Delays, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import DEFAULT_MEMORY, Experiment, Run
-from emulation.model.topology import Link, Node, Port, Route, Topology, Wire
-from emulation.model.units import Duration, Packets, Rate, Size
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.model.egress import Delays, Shaper
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import DEFAULT_MEMORY, Experiment, Run
+from qdisclab.emulation.model.topology import Link, Node, Port, Route, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
 
 EDGE = Shaper(Rate.parse("1 Gbit/s"), Size(65536), Size(1_000_000))
 

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from qdisclab.emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
 
 
 @pytest.mark.parametrize(

@@ -9,11 +9,11 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import load
-from emulation.errors import ConfigError
-from emulation.kinds.rigs.daisy_chain import DaisyChain
-from emulation.machine import guestcode
-from emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws
+from qdisclab.emulation.config.catalogue import load
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.rigs.daisy_chain import DaisyChain
+from qdisclab.emulation.machine import guestcode
+from qdisclab.emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws
 
 FILE = """\
 format: 1

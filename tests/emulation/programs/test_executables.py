@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import ConfigError, MissingTool
-from emulation.programs import executables, instructions
-from emulation.programs.guest_root import COMMANDS, WORK, GuestRoot
-from emulation.programs.taken import TakenFile, taken
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.programs import executables, instructions
+from qdisclab.emulation.programs.guest_root import COMMANDS, WORK, GuestRoot
+from qdisclab.emulation.programs.taken import TakenFile, taken
 
 
 @pytest.fixture

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
-from emulation.errors import ConfigError, KernelBuildError
-from emulation.kernel import tree
-from emulation.kernel.builder import Kernel
-from emulation.runs import bisect
-from emulation.runs.bisect import Condition, Step
+from qdisclab.emulate import cli
+from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.kernel import tree
+from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.runs import bisect
+from qdisclab.emulation.runs.bisect import Condition, Step
 
 CONDITION = Condition.parse("latency_ms < 60")
 INTERVALS = ["100", "100 again", "50", "50 again"]
@@ -61,8 +61,8 @@ def measured(kernel: Kernel) -> list[Mapping[str, float]]:
 SCRIPT = """\
 import sys
 from pathlib import Path
-from emulation.kernel import tree
-from emulation.runs import bisect
+from qdisclab.emulation.kernel import tree
+from qdisclab.emulation.runs import bisect
 from tests.emulation.runs import test_bisect as here
 tree.build = here.built
 step = bisect.test(Path.cwd(), here.CONDITION, here.measured, Path(sys.argv[1]))

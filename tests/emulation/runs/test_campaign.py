@@ -8,14 +8,14 @@ from typing import Any
 
 import pytest
 
-from emulate import cli
-from emulation import kernel
-from emulation.config.catalogue import select
-from emulation.errors import EmulationError, GuestFailure, Interrupted
-from emulation.machine import rootfs, vm
-from emulation.model.run import Experiment, Run
-from emulation.runs import campaign
-from emulation.runs.run import Result
+from qdisclab.emulate import cli
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.errors import EmulationError, GuestFailure, Interrupted
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs import campaign
+from qdisclab.emulation.runs.run import Result
 
 NOTHING: Any = None  # in place of a kernel and a root file system, which nobody uses
 

@@ -17,12 +17,12 @@ from unittest import mock
 
 import pytest
 
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.machine import rootfs, vm
-from emulation.model.run import Run
-from emulation.model.units import Duration
-from emulation.runs.run import execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
 from tests.host_conditions.conditions import ODD, PLAIN
 from tests.host_conditions.determinism import Seen, Stage, observe
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
-from emulation.runs.execution import difference
+from qdisclab.emulate import cli
+from qdisclab.emulation.runs.execution import difference
 
 pytestmark = pytest.mark.kernel
 
@@ -205,7 +205,7 @@ def test_status_streams_and_files_come_out(capfdbinary: pytest.CaptureFixture[by
 def test_what_is_piped_in_is_said_to_stay_outside(folder: Path, feed: str, said: int) -> None:
     (folder / "lines").write_text("hi\n")
     (folder / "empty").touch()
-    emulate = f"{sys.executable} -m emulate.cli exec -- cat"
+    emulate = f"{sys.executable} -m qdisclab.emulate.cli exec -- cat"
     text = f"{feed} {emulate}" if "|" in feed else f"{emulate} {feed}"
     done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
     assert done.stdout == ""
@@ -360,7 +360,16 @@ def test_links_stay_in_the_guest_and_a_crash_is_a_status(folder: Path) -> None:
 
 
 def test_a_terminated_execution_leaves_nothing(folder: Path, tmp_path: Path) -> None:
-    command = ["timeout", "4", sys.executable, "-m", "emulate.cli", "exec", "--output", "out"]
+    command = [
+        "timeout",
+        "4",
+        sys.executable,
+        "-m",
+        "qdisclab.emulate.cli",
+        "exec",
+        "--output",
+        "out",
+    ]
     where = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
     (tmp_path / "scratch").mkdir()
     done = subprocess.run(

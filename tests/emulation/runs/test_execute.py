@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import select
-from emulation.host.digest import sha256
-from emulation.kinds.probes.probe import Probe
-from emulation.model.run import Experiment, Run
-from emulation.runs import run as running
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs import run as running
 
 KERNEL: Any = SimpleNamespace(digest="kernel")
 ROOT: Any = SimpleNamespace(digest="root", packages={})

@@ -20,19 +20,19 @@ from pathlib import Path
 
 import pytest
 
-from analysis.runs.dataset import find_runs, read_runs
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import GuestFailure, GuestHung, RigMismatch
-from emulation.kernel import Kernel
-from emulation.machine import guestcode, rootfs, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Experiment, Run
-from emulation.model.units import Duration, Size
-from emulation.runs.execution import Execution
-from emulation.runs.run import execute, guest_packages, kernel_log
+from qdisclab.analysis.runs.dataset import find_runs, read_runs
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import GuestFailure, GuestHung, RigMismatch
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.machine import guestcode, rootfs, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.units import Duration, Size
+from qdisclab.emulation.runs.execution import Execution
+from qdisclab.emulation.runs.run import execute, guest_packages, kernel_log
 from workflow import steps
 
 pytestmark = pytest.mark.kernel
@@ -166,7 +166,7 @@ def test_a_qdisc_that_cannot_be_installed_stops_the_run(
 
 
 def test_a_killed_run_leaves_no_guest_and_no_data(built: Kernel, tmp_path: Path) -> None:
-    killed = kill_in_traffic("emulate.cli", built, tmp_path)
+    killed = kill_in_traffic("qdisclab.emulate.cli", built, tmp_path)
     assert not left(*killed)
     assert not (tmp_path / "data").exists()
 

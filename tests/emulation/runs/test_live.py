@@ -11,14 +11,14 @@ from typing import Any
 import numpy as np
 import pytest
 
-from analysis.live import readings, reference
-from analysis.measures import metrics
-from analysis.plots import style
-from analysis.runs import dataset
-from emulation.config.explore import Choice
-from emulation.errors import Interrupted
-from emulation.model.units import Duration
-from emulation.runs.live import Live
+from qdisclab.analysis.live import readings, reference
+from qdisclab.analysis.measures import metrics
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs import dataset
+from qdisclab.emulation.config.explore import Choice
+from qdisclab.emulation.errors import Interrupted
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.live import Live
 
 START = 1420070410.0
 

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 
-from emulation import kernel
-from emulation.errors import EmulationError, GuestFailure, GuestHung, TrafficFailure
-from emulation.host import scratch
-from emulation.machine import rootfs
-from emulation.model.units import Duration, Size
-from emulation.runs import execution
-from emulation.runs.execution import Execution
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import EmulationError, GuestFailure, GuestHung, TrafficFailure
+from qdisclab.emulation.host import scratch
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.units import Duration, Size
+from qdisclab.emulation.runs import execution
+from qdisclab.emulation.runs.execution import Execution
 
 pytestmark = pytest.mark.kernel
 

@@ -12,12 +12,12 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from analysis.lab import open_study
-from emulation import kernel
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import rootfs
-from emulation.runs.run import execute
-from emulation.study import studies
+from qdisclab.analysis.lab import open_study
+from qdisclab.emulation import kernel
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.runs.run import execute
+from qdisclab.emulation.study import studies
 
 pytestmark = pytest.mark.kernel
 
@@ -64,9 +64,9 @@ experiments:
 """
 
 RIGS = """\
-from emulation.model.egress import BURST, DELAY_LIMIT, SHAPER_LIMIT, Delay, Shaper
-from emulation.model.topology import Node, Port, Topology, Wire
-from emulation.model.units import Duration, Rate
+from qdisclab.emulation.model.egress import BURST, DELAY_LIMIT, SHAPER_LIMIT, Delay, Shaper
+from qdisclab.emulation.model.topology import Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Rate
 
 
 def two(link, queues, delay_ms):

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
+from qdisclab.emulate import cli
 
 pytestmark = pytest.mark.kernel
 

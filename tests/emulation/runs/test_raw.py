@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from emulate.cli import main
-from emulation import datafile
-from emulation.checks.verify import Shipped, follows_from_raw, verify
-from emulation.runs.index import run_file
+from qdisclab.emulate.cli import main
+from qdisclab.emulation import datafile
+from qdisclab.emulation.checks.verify import Shipped, follows_from_raw, verify
+from qdisclab.emulation.runs.index import run_file
 from tests import ROOT
 
 #: The cells of which what flent wrote ships, of seed 1: study, experiment, link, qdisc and control.

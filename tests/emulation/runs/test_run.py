@@ -12,16 +12,16 @@ from typing import Any
 
 import pytest
 
-from emulate.commands import run as commands_run
-from emulation.config.catalogue import experiment as find_experiment, select
-from emulation.config.job import job_of
-from emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
-from emulation.kernel import Kernel
-from emulation.kinds.traffic.flent import NETPERF, check_flows
-from emulation.machine import guestcode, provenance, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.run import Experiment, Run
-from emulation.runs import run
+from qdisclab.emulate.commands import run as commands_run
+from qdisclab.emulation.config.catalogue import experiment as find_experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.kinds.traffic.flent import NETPERF, check_flows
+from qdisclab.emulation.machine import guestcode, provenance, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs import run
 
 KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
 ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))

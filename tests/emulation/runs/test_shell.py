@@ -10,13 +10,13 @@ import time
 
 import pytest
 
-from emulate import cli
-from emulation.config.catalogue import select as select_runs
-from emulation.config.job import job_of
-from emulation.errors import GuestFailure, RigMismatch
-from emulation.machine import guestcode, vm
-from emulation.model.run import Experiment
-from emulation.runs import shell
+from qdisclab.emulate import cli
+from qdisclab.emulation.config.catalogue import select as select_runs
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import GuestFailure, RigMismatch
+from qdisclab.emulation.machine import guestcode, vm
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.runs import shell
 
 ASKED = ["shell", "gbw2015/rrul", "--link", "10/1", "--qdisc", "codel"]
 
@@ -73,7 +73,7 @@ def test_a_command_in_the_rig(capfd: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.kernel
 def test_a_prompt_on_a_terminal() -> None:
     ours, theirs = os.openpty()
-    command = [sys.executable, "-m", "emulate.cli", *ASKED]
+    command = [sys.executable, "-m", "qdisclab.emulate.cli", *ASKED]
     process = subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs)
     os.close(theirs)
     try:

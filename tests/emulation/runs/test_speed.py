@@ -6,12 +6,12 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config.catalogue import experiment, select
-from emulation.host import facts
-from emulation.model.run import Experiment, Run
-from emulation.model.units import Duration
-from emulation.runs import speed
-from emulation.runs.speed import AROUND_LOAD_S, PRIOR, wall_seconds
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.host import facts
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs import speed
+from qdisclab.emulation.runs.speed import AROUND_LOAD_S, PRIOR, wall_seconds
 
 
 def run(name: str, link: str) -> Run:

@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from emulate import cli
-from emulation.errors import ConfigError, GuestHung
-from emulation.runs import suite
-from emulation.runs.execution import Execution
-from emulation.runs.suite import Case, Row, cases, includes, rows
+from qdisclab.emulate import cli
+from qdisclab.emulation.errors import ConfigError, GuestHung
+from qdisclab.emulation.runs import suite
+from qdisclab.emulation.runs.execution import Execution
+from qdisclab.emulation.runs.suite import Case, Row, cases, includes, rows
 
 NAMES = (
     "tcp/a.pkt",

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from emulate import cli
+from qdisclab.emulate import cli
 from tests.emulation.runs.test_exec import folder, same_twice
 
 __all__ = ["folder"]

@@ -9,16 +9,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation import kernel
-from emulation.captures.counters import marks
-from emulation.config.catalogue import experiment, load, select
-from emulation.datafile import read_json
-from emulation.kernel import features
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import rootfs
-from emulation.model.run import Run
-from emulation.model.units import Duration
-from emulation.runs.run import execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.captures.counters import marks
+from qdisclab.emulation.config.catalogue import experiment, load, select
+from qdisclab.emulation.datafile import read_json
+from qdisclab.emulation.kernel import features
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
 from tests import ROOT
 from tests.host_conditions.conditions import ODD, PLAIN
 from tests.host_conditions.determinism import Stage, observe

@@ -8,19 +8,19 @@ from typing import Any
 
 import pytest
 
-from emulate.commands.verify import measured
-from emulation import datafile, kernel
-from emulation.checks.verify import shipped, verify
-from emulation.config import kinds
-from emulation.config.catalogue import experiment, select
-from emulation.host import scratch
-from emulation.kernel import Kernel, module
-from emulation.kernel.module import Module
-from emulation.machine import rootfs, vm
-from emulation.machine.rootfs import RootFs
-from emulation.model.units import Duration
-from emulation.runs.run import execute
-from emulation.study import studies
+from qdisclab.emulate.commands.verify import measured
+from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.checks.verify import shipped, verify
+from qdisclab.emulation.config import kinds
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.host import scratch
+from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.kernel.module import Module
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
+from qdisclab.emulation.study import studies
 from studies.testbed.kinds.saturation import Case, quantities
 from studies.testbed.measures import wifi
 from studies.testbed.measures.wifi import Phy

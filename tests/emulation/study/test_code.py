@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from emulation.errors import ConfigError
-from emulation.study import code, trust
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.study import code, trust
 
 Write = Callable[[str, str], Path]
 

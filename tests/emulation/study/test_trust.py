@@ -8,15 +8,15 @@ from pathlib import Path
 
 import pytest
 
-from analysis.claims import plugin
-from analysis.errors import DataError
-from analysis.runs.study import StudyFolder
-from analysis.site.figurefile import read_figure
-from emulate.cli import main
-from emulation.config.catalogue import experiment, load
-from emulation.errors import ConfigError, EmulationError
-from emulation.runs import run as running
-from emulation.study import studies, template, trust
+from qdisclab.analysis.claims import plugin
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulate.cli import main
+from qdisclab.emulation.config.catalogue import experiment, load
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.runs import run as running
+from qdisclab.emulation.study import studies, template, trust
 from tests import studyfile
 
 RIG = """\
@@ -133,7 +133,7 @@ def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
 
 
 def _runs(folder: Path) -> tuple[running.Run, ...]:
-    from emulation.config.catalogue import select
+    from qdisclab.emulation.config.catalogue import select
 
     return select(experiment(f"{folder}/first"))
 

@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.config.catalogue import experiment, select
 from studies.cake2016 import measures as superpackets
 from tests.analysis.measures.test_bench import at, content, series
 from tests.data import provenances

@@ -7,13 +7,13 @@ from typing import Any
 
 import pytest
 
-from emulation.config import catalogue
-from emulation.config.catalogue import select
-from emulation.kinds.traffic.programs import Programs
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Run
-from emulation.model.topology import Link
-from emulation.model.units import Duration, Packets, Rate
+from qdisclab.emulation.config import catalogue
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.kinds.traffic.programs import Programs
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Duration, Packets, Rate
 from studies.codel2012.kinds.gateways import LEFT, RIGHT, Gateways, base_rtts, burst
 from studies.codel2012.programs import loads
 

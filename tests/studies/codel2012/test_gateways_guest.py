@@ -8,14 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.runs.dataset import find_runs
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import rootfs
-from emulation.model.run import Run
-from emulation.model.units import Duration
-from emulation.runs.run import execute
+from qdisclab.analysis.runs.dataset import find_runs
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
 from studies.codel2012.measures.gateways import changes, read_run
 
 pytestmark = pytest.mark.kernel

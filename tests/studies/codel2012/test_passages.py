@@ -9,12 +9,12 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation.captures import packets
-from emulation.captures.counters import Totals
-from emulation.captures.packets import ENTERED, LEFT
-from emulation.config.catalogue import experiment, select
-from emulation.errors import GuestFailure
-from emulation.model.run import Run
+from qdisclab.emulation.captures import packets
+from qdisclab.emulation.captures.counters import Totals
+from qdisclab.emulation.captures.packets import ENTERED, LEFT
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.model.run import Run
 from studies.codel2012.kinds import _passages as passages, queues, steps
 from studies.codel2012.kinds._passages import Passages
 from studies.codel2012.kinds.gateways import LEFT as AT_LEFT

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from playwright.sync_api import Page, expect
 
-from analysis.runs.dataset import find_runs
+from qdisclab.analysis.runs.dataset import find_runs
 from studies.codel2012.measures import window
 from studies.codel2012.plots import player as window_live
 from tests.notebooks import test_jupyter as jupyter

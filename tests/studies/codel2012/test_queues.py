@@ -9,13 +9,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.measures.fairness import jain
-from analysis.plots.style import styled
-from analysis.runs.dataset import RunFile, find_runs
-from emulation import datafile
-from emulation.config import ownfile
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.fairness import jain
+from qdisclab.analysis.plots.style import styled
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config import ownfile
+from qdisclab.emulation.config.catalogue import experiment, select
 from studies.codel2012.measures import gateways, queues
 from studies.codel2012.measures.gateways import measure, measure_dynamic
 from studies.codel2012.plots import (

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.errors import DataError
-from analysis.plots import style
-from analysis.runs.dataset import RunFile
-from emulation.captures.packets import SCHEMA
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.captures.packets import SCHEMA
+from qdisclab.emulation.config.catalogue import experiment, select
 from studies.codel2012.measures import window
 from studies.codel2012.plots import window as figures_window
 from studies.codel2012.programs import window_receiver as receiver

@@ -3,9 +3,9 @@
 import pandas as pd
 import pytest
 
-from analysis.runs import switches
-from emulation.kinds.qdiscs import KINDS
-from emulation.model.era import SWITCHES, switches as switches_of
+from qdisclab.analysis.runs import switches
+from qdisclab.emulation.kinds.qdiscs import KINDS
+from qdisclab.emulation.model.era import SWITCHES, switches as switches_of
 from studies.gbw2015.measures import ablation
 
 

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from analysis.runs.dataset import find_runs
+from qdisclab.analysis.runs.dataset import find_runs
 from studies.gbw2015.measures import distance
 from tests.data import synthetic_traffic as traffic
 

@@ -5,13 +5,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.claims.assess import assess, design_of
-from analysis.claims.plugin import rules_of
-from analysis.errors import DataError
-from analysis.plots import style
-from analysis.runs.dataset import RunFile
-from analysis.runs.statement import read_claims
-from analysis.runs.study import study_at
+from qdisclab.analysis.claims.assess import assess, design_of
+from qdisclab.analysis.claims.plugin import rules_of
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
 from studies.gbw2015.measures import drops
 from studies.gbw2015.plots import drops as figures_drops
 from tests.data.synthetic_recorded import recorded_runs

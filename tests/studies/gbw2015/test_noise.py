@@ -5,8 +5,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.runs.dataset import RunFile
-from emulation.config import catalogue
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.config import catalogue
 from studies.gbw2015.measures import noise
 from tests.data import provenances
 

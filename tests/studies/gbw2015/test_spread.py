@@ -6,10 +6,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from analysis.measures.metrics import run_metrics
-from analysis.plots.style import styled
-from analysis.runs.dataset import Dataset, find_runs, read_runs
-from emulation.errors import EmulationError
+from qdisclab.analysis.measures.metrics import run_metrics
+from qdisclab.analysis.plots.style import styled
+from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
+from qdisclab.emulation.errors import EmulationError
 from studies.gbw2015.measures import spread
 from studies.gbw2015.plots.spread import seed_spread
 from tests.data import synthetic

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.plots import style
-from analysis.runs import recorded
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs import recorded
 from studies.gbw2015.measures import startup
 from studies.gbw2015.plots import startup as figures_startup
 from tests.data.synthetic_recorded import recorded_runs

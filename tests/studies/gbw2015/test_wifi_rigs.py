@@ -10,11 +10,11 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
-from analysis.errors import DataError
-from analysis.measures.metrics import GOODPUT, INDUCED
-from analysis.plots import rows
-from analysis.plots.style import styled
-from analysis.runs.dataset import RunFile
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures.metrics import GOODPUT, INDUCED
+from qdisclab.analysis.plots import rows
+from qdisclab.analysis.plots.style import styled
+from qdisclab.analysis.runs.dataset import RunFile
 from studies.gbw2015.measures import wifi_rigs
 from tests.data import provenances
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from emulation.captures.flent import About
-from emulation.model.run import Run
+from qdisclab.emulation.captures.flent import About
+from qdisclab.emulation.model.run import Run
 from studies.khademi2013.captures import rings
 from tests.emulation.captures.made import ACK, SERVICE, ring, segment
 

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import GuestFailure, TrafficFailure
-from emulation.model.run import Run
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import GuestFailure, TrafficFailure
+from qdisclab.emulation.model.run import Run
 from studies.khademi2013.captures import bulk
 from studies.khademi2013.captures.flows import Reduced
 from tests.emulation.captures.made import SERVICE

@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation.captures import frames
-from emulation.errors import GuestFailure, TrafficFailure
+from qdisclab.emulation.captures import frames
+from qdisclab.emulation.errors import GuestFailure, TrafficFailure
 from studies.khademi2013.captures.delivery import (
     check_iperf,
     delivered_bytes,

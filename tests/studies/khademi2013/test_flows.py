@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from emulation.captures.follow import follow
+from qdisclab.emulation.captures.follow import follow
 from studies.khademi2013.captures import flows
 from tests.emulation.captures.made import table
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation.errors import GuestFailure
+from qdisclab.emulation.errors import GuestFailure
 from studies.khademi2013.captures import pings
 
 

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from emulation.captures import frames
-from emulation.captures.follow import Followed, follow
-from emulation.errors import GuestFailure
-from emulation.model.egress import HANDLE
+from qdisclab.emulation.captures import frames
+from qdisclab.emulation.captures.follow import Followed, follow
+from qdisclab.emulation.errors import GuestFailure
+from qdisclab.emulation.model.egress import HANDLE
 from studies.khademi2013.captures import rings
 from tests.emulation.captures.made import (
     RECEIVER,

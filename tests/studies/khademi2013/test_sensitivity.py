@@ -7,13 +7,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.plots import style
-from analysis.runs.dataset import RunFile, find_runs
-from analysis.runs.settings import Setting
-from analysis.runs.study import study_at
-from emulation.config import catalogue, ownfile
-from emulation.errors import EmulationError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots import style
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.analysis.runs.settings import Setting
+from qdisclab.analysis.runs.study import study_at
+from qdisclab.emulation.config import catalogue, ownfile
+from qdisclab.emulation.errors import EmulationError
 from studies.khademi2013 import packets
 from studies.khademi2013.measures import ecn, sensitivity
 from studies.khademi2013.measures.bulk import measure, measure_wireless

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from emulation.captures import flent
-from emulation.config.catalogue import experiment, select
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import flent
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.model.units import Duration
 from studies.khademi2013.captures import series
 from studies.khademi2013.captures.flows import Reduced
 from tests.studies.khademi2013.guest import done_in

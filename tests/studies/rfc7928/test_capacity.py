@@ -9,11 +9,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from analysis.errors import DataError
-from analysis.runs.dataset import RunFile
-from emulation import datafile
-from emulation.captures.packets import SCHEMA
-from emulation.config.catalogue import experiment, select
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures.packets import SCHEMA
+from qdisclab.emulation.config.catalogue import experiment, select
 from studies.rfc7928.measures import capacity
 from tests.data import provenances
 

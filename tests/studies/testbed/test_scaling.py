@@ -5,9 +5,9 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from analysis.plots.style import styled
-from analysis.site.outputs import Source
-from emulation.errors import EmulationError
+from qdisclab.analysis.plots.style import styled
+from qdisclab.analysis.site.outputs import Source
+from qdisclab.emulation.errors import EmulationError
 from studies.testbed.measures.scaling import fit_cost, provenance, read_scaling, where_it_ends
 from studies.testbed.plots.scaling import scaling
 

@@ -11,13 +11,13 @@ from typing import get_args
 import pandas as pd
 import pytest
 
-from analysis.errors import DataError
-from analysis.plots.style import styled
-from analysis.runs.dataset import RunFile, find_runs
-from emulation import datafile
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of, modules_of
-from emulation.errors import ConfigError, EmulationError
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.plots.style import styled
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.emulation import datafile
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.errors import ConfigError, EmulationError
 from studies.testbed.kinds import saturation
 from studies.testbed.kinds.saturation import Case, cases, counted, quantities, waits
 from studies.testbed.measures import validation as wifi_validation, wifi

@@ -11,18 +11,18 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from emulation import kernel
-from emulation.captures.packets import read as read_packets
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError, GuestFailure
-from emulation.kinds.probes import probe, samples
-from emulation.kinds.probes.probe import Probe
-from emulation.machine import rootfs
-from emulation.model.run import Experiment, Run
-from emulation.model.topology import Topology
-from emulation.model.units import Duration
-from emulation.runs.run import execute
+from qdisclab.emulation import kernel
+from qdisclab.emulation.captures.packets import read as read_packets
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError, GuestFailure
+from qdisclab.emulation.kinds.probes import probe, samples
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.topology import Topology
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs.run import execute
 from tests import ROOT
 
 SAMPLES = ROOT / "tests" / "data" / "samples.gz"  # of RRUL with PIE, 7 s into the run

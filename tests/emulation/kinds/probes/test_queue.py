@@ -9,14 +9,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation.captures import packets as captured
-from emulation.captures.packets import CAME, ENTERED, LEFT, REFUSED
-from emulation.config.catalogue import experiment, select
-from emulation.errors import ConfigError, GuestFailure
-from emulation.kinds.probes import probe, queue, samples
-from emulation.kinds.probes.probe import Probe
-from emulation.model.run import Run
-from emulation.model.units import Duration
+from qdisclab.emulation.captures import packets as captured
+from qdisclab.emulation.captures.packets import CAME, ENTERED, LEFT, REFUSED
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.errors import ConfigError, GuestFailure
+from qdisclab.emulation.kinds.probes import probe, queue, samples
+from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
 from tests.emulation.captures.made import segment
 from tests.emulation.captures.passages import Passage, records, sampled
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from types import ModuleType
 
-from emulation.kinds import qdiscs
-from emulation.machine import guestcode
+from qdisclab.emulation.kinds import qdiscs
+from qdisclab.emulation.machine import guestcode
 
 readback = ModuleType("readback")
 source = guestcode.read(guestcode.FOLDER / guestcode.READBACK) + guestcode.read_back(qdiscs.KINDS)

@@ -9,19 +9,19 @@ from typing import Any
 
 import pytest
 
-from emulate import cli
-from emulation import kernel
-from emulation.config import job
-from emulation.config.catalogue import select
-from emulation.kernel import features, module
-from emulation.kinds.qdiscs import KINDS, cake
-from emulation.machine import rootfs, vm
-from emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Experiment
-from emulation.model.topology import Node, Port, Topology, Wire
-from emulation.model.units import Rate
-from emulation.study.schema import Flaws, read_options
+from qdisclab.emulate import cli
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config import job
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.kernel import features, module
+from qdisclab.emulation.kinds.qdiscs import KINDS, cake
+from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.model.egress import BURST, SHAPER_LIMIT, Shaper
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.topology import Node, Port, Topology, Wire
+from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.study.schema import Flaws, read_options
 from tests.emulation.kinds.qdiscs.guest import readback
 from tests.kernels import TODAY, needs_today
 

@@ -6,12 +6,12 @@ from collections.abc import Callable
 
 import pytest
 
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.model.egress import Delay, Shaper
-from emulation.model.run import Experiment
-from emulation.model.topology import Route
-from emulation.model.units import Duration, Rate, Size
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.model.egress import Delay, Shaper
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.topology import Route
+from qdisclab.emulation.model.units import Duration, Rate, Size
 from tests import studyfile
 
 Read = Callable[[str], Experiment]

@@ -6,11 +6,11 @@ from collections.abc import Callable
 
 import pytest
 
-from emulation.config import kinds
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.model.run import Experiment
-from emulation.study import studies
+from qdisclab.emulation.config import kinds
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.study import studies
 from tests import studyfile
 
 for name in ("khademi2013", "testbed"):  # whose traffic is used here

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from emulation.config.catalogue import experiments, load, select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError
-from emulation.model.run import Experiment
-from emulation.model.units import Duration
+from qdisclab.emulation.config.catalogue import experiments, load, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.units import Duration
 from tests import studyfile
 
 Read = Callable[[str], Experiment]
@@ -26,8 +26,8 @@ STUDY = studyfile.text(
       {kind: flent, test: x, length: 2 s, step: 1 s, start_jitter: 1 ms, client: a, server: b}""",
 )
 RIGS = """\
-from emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
-from emulation.model.units import Duration, Packets, Size
+from qdisclab.emulation.model.topology import Delay, Node, Port, Shaper, Topology, Wire
+from qdisclab.emulation.model.units import Duration, Packets, Size
 
 
 def pair(link, queues, delay):

@@ -13,17 +13,17 @@ from typing import Any
 import pytest
 import yaml
 
-from emulation import kernel
-from emulation.config import job
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.kinds.rigs.nodes import Nodes
-from emulation.machine import guestcode, rootfs, vm
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Experiment
-from emulation.model.topology import Link, Topology
-from emulation.model.tree import Attached, Curve, Tree, TreeClass
-from emulation.model.units import Duration, Packets, Rate
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config import job
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.kinds.rigs.nodes import Nodes
+from qdisclab.emulation.machine import guestcode, rootfs, vm
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Experiment
+from qdisclab.emulation.model.topology import Link, Topology
+from qdisclab.emulation.model.tree import Attached, Curve, Tree, TreeClass
+from qdisclab.emulation.model.units import Duration, Packets, Rate
 from tests import studyfile
 
 FILTER = "protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:10"

@@ -9,20 +9,20 @@ from typing import Any
 
 import pytest
 
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of
-from emulation.errors import RigMismatch
-from emulation.kinds.rigs.daisy_chain import DaisyChain
-from emulation.machine import guestcode, rootfs
-from emulation.model.egress import Radio
-from emulation.model.qdisc import Qdisc
-from emulation.model.run import Run
-from emulation.model.topology import Medium, Port
-from emulation.model.units import Duration, Rate
-from emulation.model.wifi import Wifi
-from emulation.runs import run
-from emulation.study.schema import Flaws
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import RigMismatch
+from qdisclab.emulation.kinds.rigs.daisy_chain import DaisyChain
+from qdisclab.emulation.machine import guestcode, rootfs
+from qdisclab.emulation.model.egress import Radio
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.topology import Medium, Port
+from qdisclab.emulation.model.units import Duration, Rate
+from qdisclab.emulation.model.wifi import Wifi
+from qdisclab.emulation.runs import run
+from qdisclab.emulation.study.schema import Flaws
 
 LINK = Wifi(
     "home",

@@ -9,13 +9,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from emulation import kernel
-from emulation.config.catalogue import experiment, select
-from emulation.config.job import job_of, modules_of
-from emulation.machine import guestcode, rootfs
-from emulation.model.run import Run
-from emulation.model.units import Duration
-from emulation.runs import run
+from qdisclab.emulation import kernel
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.config.job import job_of, modules_of
+from qdisclab.emulation.machine import guestcode, rootfs
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.runs import run
 from studies.khademi2013.captures import table as packets_table
 
 

@@ -11,11 +11,11 @@ from typing import Any
 
 import pytest
 
-from emulate import cli
-from emulation.kinds.rigs.nodes import Nodes
-from emulation.model.qdisc import Qdisc
-from emulation.model.topology import Link
-from emulation.model.units import Rate
+from qdisclab.emulate import cli
+from qdisclab.emulation.kinds.rigs.nodes import Nodes
+from qdisclab.emulation.model.qdisc import Qdisc
+from qdisclab.emulation.model.topology import Link
+from qdisclab.emulation.model.units import Rate
 
 PRIO = [
     {"qdisc": {"kind": "prio", "options": {"bands": 3}}, "handle": "1:"},

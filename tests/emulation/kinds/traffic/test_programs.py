@@ -13,14 +13,14 @@ from typing import Any
 
 import pytest
 
-from emulation.config.catalogue import select
-from emulation.config.job import job_of
-from emulation.errors import ConfigError, MissingTool
-from emulation.kinds.traffic import outputs
-from emulation.machine import vm
-from emulation.machine.layer import Layer
-from emulation.model.run import Experiment, Run
-from emulation.runs.run import warnings_of
+from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.config.job import job_of
+from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.kinds.traffic import outputs
+from qdisclab.emulation.machine import vm
+from qdisclab.emulation.machine.layer import Layer
+from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.runs.run import warnings_of
 from tests import studyfile
 
 Read = Callable[[str], Experiment]
