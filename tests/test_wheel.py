@@ -40,8 +40,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return place / "site"
 
 
-#: A command before another, which then has no network.
+#: Commands before another, which then has no network, or may not make namespaces.
 CUT_OFF = ("unshare", "--map-root-user", "--net")
+NO_NAMESPACES = (sys.executable, str(ROOT / "tests/refuse.py"), "unshare", "setns")
 
 
 def emulate(
@@ -51,6 +52,8 @@ def emulate(
     lines = project["optional-dependencies"]["notebooks"]
     names = [line.partition("==")[0] for line in lines]
     code = WITHOUT.format(site=str(site), names=names)
+    if NO_NAMESPACES[1] in before:
+        before = (*before, "--")
     command = [*before, sys.executable, "-P", "-c", code, *words]
     return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
 
@@ -115,10 +118,20 @@ def test_new_runs_of_shipped_studies_go_below_the_current_folder(
 
 
 @pytest.mark.kernel
-def test_a_command_runs_in_a_guest_without_a_network(site: Path, tmp_path: Path) -> None:
-    if subprocess.run([*CUT_OFF, "true"], capture_output=True).returncode:
+@pytest.mark.parametrize("before", [CUT_OFF, NO_NAMESPACES])
+def test_a_command_runs_in_a_guest_without_a_network_and_without_namespaces(
+    site: Path, tmp_path: Path, before: Sequence[str]
+) -> None:
+    if before == CUT_OFF and subprocess.run([*before, "true"], capture_output=True).returncode:
         pytest.skip("this machine lets no user cut the network off")
     words = ("exec", "--", "ping", "-c", "3", "127.0.0.1")
-    done = emulate(site, *words, cwd=tmp_path, before=CUT_OFF)
+    done = emulate(site, *words, cwd=tmp_path, before=before)
     assert done.returncode == 0, done.stderr
     assert "3 packets transmitted, 3 received" in done.stdout
+
+
+def test_a_host_without_walls_says_what_to_do(site: Path, tmp_path: Path) -> None:
+    before = (*NO_NAMESPACES, "landlock_create_ruleset")
+    done = emulate(site, "exec", "--", "true", cwd=tmp_path, before=before)
+    assert done.returncode != 0
+    assert re.search(r"neither Landlock nor user namespaces: .*--unconfined", done.stderr)
