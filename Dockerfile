@@ -40,6 +40,7 @@ RUN [ -d /bundle/qdisc_lab_guest ] || \
     DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
         make gcc binutils flex bison bc xz-utils patch perl libc6-dev >/dev/null
 COPY qdisc qdisc
+COPY qdisclab qdisclab
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host
@@ -67,6 +68,7 @@ RUN for series in $SERIES; do \
 
 # --- the guest's root file system
 FROM builder AS guest
+COPY qdisclab qdisclab
 COPY workflow/__init__.py workflow/ready.py workflow/
 COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host

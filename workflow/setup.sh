@@ -48,8 +48,9 @@ usable_venv() {
 
 # Whether the cache has today's kernel, so that no compiler is needed.
 have_kernel() {
-    "$VENV/bin/python" -c 'import sys; from emulation import kernel; sys.exit(not kernel.find())' \
-        2>/dev/null
+    "$VENV/bin/python" -c 'import sys
+from qdisclab.emulation import kernel
+sys.exit(not kernel.find())' 2>/dev/null
 }
 
 # The Debian packages that are not there, one a line.
@@ -142,8 +143,8 @@ setup_venv() {
 # Whether the cache has today's kernel and root file system.
 have_guest() {
     "$VENV/bin/python" -c 'import sys
-from emulation import kernel
-from emulation.machine import rootfs
+from qdisclab.emulation import kernel
+from qdisclab.emulation.machine import rootfs
 sys.exit(not (kernel.find() and rootfs.find()))' 2>/dev/null
 }
 

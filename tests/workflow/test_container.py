@@ -47,7 +47,7 @@ def test_a_stage_has_all_that_it_imports(
         *sources, target = line.split()
         for source in sources:
             if (root / source).is_dir():
-                shutil.copytree(root / source, tmp_path / target, dirs_exist_ok=True)
+                shutil.copytree(root / source, tmp_path / target, True, dirs_exist_ok=True)
             else:
                 (tmp_path / target).mkdir(parents=True, exist_ok=True)
                 shutil.copy(root / source, tmp_path / target)
