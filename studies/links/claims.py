@@ -24,12 +24,12 @@ def slow_up(metric: str, qdisc: str) -> Quantity:
 
 
 RULES: Final[dict[str, Rule]] = {
-    "k001": rising(*(policed(rtt, "cubic") for rtt in ("80ms", "20ms", "2ms"))),
-    "k002": rising(*(policed(rtt, "reno") for rtt in ("80ms", "20ms", "2ms"))),
-    "k003": ratio(policed("80ms", "cubic"), policed("2ms", "cubic"), high=0.5),
-    "k004": within(policed(("2ms", "20ms", "80ms"), "bbr"), 15),
-    "k005": apart(waits("joined", "fq_codel"), waits("single", "fq_codel"), 2),
-    "k006": apart(waits("joined", "cake"), waits("single", "cake"), high=2),
-    "k007": less(slow_up("link_down_mbit_s", "cake"), slow_up("link_down_mbit_s", "cake_acks")),
-    "k008": less(slow_up("link_up_mbit_s", "cake"), slow_up("link_up_mbit_s", "cake_acks")),
+    "n001": rising(*(policed(rtt, "cubic") for rtt in ("80ms", "20ms", "2ms"))),
+    "n002": rising(*(policed(rtt, "reno") for rtt in ("80ms", "20ms", "2ms"))),
+    "n003": ratio(policed("80ms", "cubic"), policed("2ms", "cubic"), high=0.5),
+    "n004": within(policed(("2ms", "20ms", "80ms"), "bbr"), 15),
+    "n005": apart(waits("joined", "fq_codel"), waits("single", "fq_codel"), 2),
+    "n006": apart(waits("joined", "cake"), waits("single", "cake"), high=2),
+    "n007": less(slow_up("link_down_mbit_s", "cake"), slow_up("link_down_mbit_s", "cake_acks")),
+    "n008": less(slow_up("link_up_mbit_s", "cake"), slow_up("link_up_mbit_s", "cake_acks")),
 }

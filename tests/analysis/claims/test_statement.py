@@ -27,7 +27,7 @@ def test_every_statement_is_there_and_has_its_own_id() -> None:
     assert list(dict.fromkeys(one.paper for one in claims)) == list(papers)  # the largest first
     assert len({one.id for one in claims}) == sum(papers.values())
     assert all(one.statement.endswith(".") for one in claims)
-    letters = {paper: paper[0] for paper in papers} | {"bugs": "bug", "bbr": "bbr", "links": "k"}
+    letters = {paper: paper[0] for paper in papers} | {"bugs": "bug", "bbr": "bbr", "links": "n"}
     assert all(re.fullmatch(rf"{letters[one.paper]}\d{{3}}", one.id) for one in claims)
 
 
