@@ -77,7 +77,7 @@ class Measure:
         `folder` that does."""
         if self.own:
             return own_code(folder, MODULE)
-        return [Path(str(sys.modules[self.of.__module__].__file__))]
+        return [Path(str(sys.modules[self.of.__module__].__file__)).resolve()]
 
     def fits(self, point: Point) -> bool:
         """Return whether runs of `point` can be measured so."""

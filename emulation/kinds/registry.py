@@ -35,7 +35,7 @@ class Registry(Mapping[str, K], Generic[K]):
 
         Raises `ConfigError` for a name that a kind of another file has.
         """
-        file = Path(str(module.__file__))
+        file = Path(str(module.__file__)).resolve()
         kinds: dict[str, K] = {}
         for value in vars(module).values():
             is_its_own = not isinstance(value, type) or value.__module__ == module.__name__

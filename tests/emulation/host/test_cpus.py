@@ -70,6 +70,7 @@ def test_two_users_get_different_cpus() -> None:
         Path(place).chmod(0o755)  # the folder of the tests may be closed to others
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "emulation", f"{place}/emulation", ignore=ignored)
+        shutil.copytree(ROOT / "qdisclab", f"{place}/qdisclab", True, ignored)
         done = subprocess.run(
             [*nobody, python, "-c", code], input="", capture_output=True, text=True, cwd=place,
             env={"TMPDIR": "/nonexistent", "HOME": "/nonexistent"},

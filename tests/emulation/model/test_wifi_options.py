@@ -14,6 +14,7 @@ from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.kinds.rigs.daisy_chain import DaisyChain
 from qdisclab.emulation.machine import guestcode
 from qdisclab.emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws
+from tests import ROOT
 
 FILE = """\
 format: 1
@@ -86,7 +87,7 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
         ("{mcs: 7}", "7", "13: wifi.home.stations[0].up: is not a mapping; write"),
         (
             "  edge_rate",
-            "  kind: gateways\n  edge_rate",
+            "  kind: none\n  edge_rate",
             "23: experiments.rrul.rig.wifi: unknown key 'wifi'",
         ),
         ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; write 1"),
@@ -123,7 +124,7 @@ def test_the_options_are_those_of_the_guest() -> None:
 
 
 def test_the_ranges_are_those_of_the_kernel() -> None:
-    source = (guestcode.FOLDER.parents[1] / "qdisc/src/wifi/netlink.c").read_text()
+    source = (ROOT / "qdisc/src/wifi/netlink.c").read_text()
     pattern = r"IFLA_WIFI_(\w+)\]\s*= NLA_POLICY_(?:MAX|RANGE)\(NLA_U32, (?:(\d+), )?(\d+)\)"
     limits = {one: (int(low or 0), int(high)) for one, low, high in re.findall(pattern, source)}
     ours = {

@@ -84,8 +84,8 @@ def test_without_the_file_its_place_is_told(study: Path, refusal: Refusal) -> No
     [
         ("ends = ", "ends = (", 8, "SyntaxError: '(' was never closed"),
         (
-            "from emulation.model.units",
-            "from emulation.unit",
+            "from qdisclab.emulation.model.units",
+            "from qdisclab.emulation.unit",
             2,
             "ModuleNotFoundError: No module named",
         ),
