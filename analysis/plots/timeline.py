@@ -16,6 +16,7 @@ from qdisclab.analysis.runs.dataset import RunFile
 
 PANEL_INCH: Final = (3.2, 1.9)
 ACROSS: Final = 4  # runs side by side: a page shrinks what is wider
+STEPS: Final = 150  # of a curve in a page
 WIDE: Final = 10  # largest by smallest round trip: on a linear axis short ones would lie on it
 
 LABELS: Final = {
@@ -88,6 +89,20 @@ def over_time(
         if len(first.get_legend_handles_labels()[1]) > 1:
             first.legend(fontsize=8, frameon=False, loc="best")
     return figure
+
+
+def curves(runs: Mapping[str, RunFile], quantities: Sequence[str]) -> pd.DataFrame:
+    """Return what `over_time` draws, as means in at most STEPS steps: what, line, quantity,
+    time_s, mean."""
+    parts = []
+    for what, run in runs.items():
+        for quantity in quantities:
+            for line, values in _lines(run, quantity).items():
+                step_s = max(0.05, float(f"{values.index.max() / STEPS:.1g}"))
+                means = values.groupby(values.index // step_s * step_s).mean()
+                about = {"what": what, "line": line, "quantity": LABELS[quantity]}
+                parts.append(pd.DataFrame({**about, "time_s": means.index, "mean": means.values}))
+    return pd.concat(parts)
 
 
 def _lines(run: RunFile, quantity: str) -> dict[str, pd.Series]:

@@ -2,8 +2,8 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -19,7 +19,15 @@ from qdisclab.analysis.runs.settings import Setting, in_headers
 from qdisclab.analysis.site import pages
 from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
 from qdisclab.analysis.site.notebookpage import data_root
-from qdisclab.analysis.site.outputs import FIGURE, SERIES, SUMMARY, TABLE, Summary, read_summary
+from qdisclab.analysis.site.outputs import (
+    FIGURE,
+    RUNS,
+    SERIES,
+    SUMMARY,
+    TABLE,
+    Summary,
+    read_summary,
+)
 from qdisclab.analysis.site.points import points
 from qdisclab.analysis.site.sentence import sentence
 from qdisclab.analysis.site.tables import HEADERS, MISSES, texts
@@ -30,6 +38,7 @@ MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
 SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front of others
 OPEN_ROWS: Final = 30  # a longer one is folded
 AGREES: Final = HEADERS["agrees"]
+CHARTS: Final = {TABLE: "Draw its values", RUNS: "Run by run", SERIES: "Over time"}
 
 
 @dataclass(frozen=True)
@@ -43,8 +52,9 @@ class Shown:
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     sentence: str = ""  # what it shows, computed from its table
-    points: dict[str, Any] | None = None  # of its table or curves, that are drawn in the page
-    series: bool = False  # whether it has curves
+    charts: Mapping[str, dict[str, Any]] = field(default_factory=dict)
+    """Points of its tables that are drawn in the page, below these headings."""
+    tables: Sequence[str] = ()  # of CHARTS, that it has
     claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
@@ -166,7 +176,9 @@ def collect(results: Path) -> list[Shown]:
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         values = _table(path.with_name(TABLE))
-        series = path.with_name(SERIES)
+        tables = [name for name in CHARTS if path.with_name(name).is_file()]
+        ours = Setting(*summary.setting).title if summary.setting else ""
+        drawn = {CHARTS[name]: points(_table(path.with_name(name)), ours) for name in tables}
         table = texts(values)
         figures.append(
             Shown(
@@ -177,8 +189,8 @@ def collect(results: Path) -> list[Shown]:
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
-                series=series.is_file(),
-                points=points(_table(series) if series.is_file() else values),
+                charts={heading: chart for heading, chart in drawn.items() if chart},
+                tables=tables,
             )
         )
     if not figures:

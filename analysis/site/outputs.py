@@ -11,12 +11,14 @@ from IPython.display import SVG, Markdown, display
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.measures import timeline
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
 
 SUMMARY: Final = "summary.json"
 TABLE: Final = "table.csv"
 SERIES: Final = "series.csv"
+RUNS: Final = "runs.csv"
 FIGURE: Final = "figure"
 
 
@@ -75,14 +77,16 @@ def publish(
     alt: str = "",
     digits: int = 6,
     series: pd.DataFrame | None = None,
+    runs: pd.DataFrame | None = None,
 ) -> None:
     """Show a notebook's figure under its title, and write what the results pages need of it.
 
     `output` is the folder for what `style.save` draws, table.csv (numbers to `digits`
     significant digits) and summary.json; an empty one writes nothing. The summary is
     written last: a figure's results exist when it does. `draw` is None where the table is all that
-    there is to see; `alt` is the text that stands for the picture. `series` are the curves that it
-    draws, for series.csv; the page draws them in place of the table.
+    there is to see; `alt` is the text that stands for the picture. `series` are curves over
+    time, for series.csv, by default those of a first run of each cell; `runs` has a row per run,
+    with its seed, for runs.csv. The page draws all three.
     """
     display(Markdown(f"**{title}**"))  # type: ignore[no-untyped-call]
     if not output:
@@ -95,8 +99,11 @@ def publish(
     if files:
         _display(fitted(files[0].read_text(encoding="utf-8")), alt)
     table.to_csv(folder / TABLE, index=False, float_format=f"%.{digits}g")
-    if series is not None:
-        series.to_csv(folder / SERIES, index=False, float_format="%.5g")
+    if series is None and isinstance(source, Dataset):
+        series = timeline.first_runs(source)
+    for name, more in ((SERIES, series), (RUNS, runs)):
+        if more is not None:
+            more.to_csv(folder / name, index=False, float_format="%.5g")
     agrees = table["agrees"].dropna() if "agrees" in table else pd.Series(dtype=bool)
     compared = len(agrees)
     if {"ours", "published", "agrees"} <= set(table):  # also what one seed leaves open

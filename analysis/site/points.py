@@ -34,17 +34,24 @@ BOUNDS: Final = (("ci_low", "ci_high"), ("ci_low_ms", "ci_high_ms"), ("low", "hi
 PARAMETERS: Final = ("x", "time_s", "flows", "stations", "base_rtt_ms", "flows_per_sender",
                      "rate_mbit_s", "guests", "hosts")  # fmt: skip
 QDISCS: Final = ("qdisc", "series", "aqm")
-NEITHER: Final = ("figure", "n_seeds", "runs", "samples", "pages", "interval", "note", "restores",
-                  "problem", "agrees", "at")  # fmt: skip
+LINUX: Final = ("setting", "era", "whose")  # which name says the Linux, that a slider chooses
+SEED: Final = "seed"
+NEITHER: Final = ("figure", "run", "twin", "n_seeds", "runs", "samples", "pages", "interval",
+                  "note", "restores", "problem", "agrees", "at")  # fmt: skip
 WHOSE: Final = "whose"
+PRINTED: Final = HEADERS["published"]
+OURS: Final = HEADERS["ours"]
 NUMBERS: Final = ("value", "low", "high")
 MOST_NAMES: Final = 60  # of one kind: more are no names
 
 
-def points(table: pd.DataFrame) -> dict[str, Any] | None:
+def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
     """Return `quantities`, `names` (each with label, values, colors), which of them is `along` the
-    axis at first, and `points`: quantity and names as places in these lists, value, low, high.
+    axis at first, and `points`: quantity and names as places in these lists, value and, where there
+    is an interval, low and high.
 
+    Where names are of several Linux, `linux` is which of them, and `stops` those of its values;
+    `seed` is the name of runs. `ours` is the setting of our values beside printed ones.
     None where the table has no names, or several rows of the same.
     """
     table = table.reset_index(drop=True).dropna(axis="columns", how="all")
@@ -55,15 +62,21 @@ def points(table: pd.DataFrame) -> dict[str, Any] | None:
     places = {name: _values(rows[name], name) for name in names}
     quantities = list(dict.fromkeys(rows["quantity"]))
     ranked = sorted(names, key=lambda name: (name not in PARAMETERS, name in QDISCS))
-    others = [name for name in reversed(ranked) if name not in QDISCS]
+    others = [name for name in reversed(ranked) if name not in (*QDISCS, SEED)]
+    if SEED in names:  # a strip of runs per qdisc
+        others = [name for name in ranked if name in QDISCS]
     along = ranked[0] if ranked[0] in PARAMETERS else next(iter(others), ranked[0])
+    linux = next((name for name in LINUX if name in names), "")
+    stops = [place for place, value in enumerate(places.get(linux, ())) if value != PRINTED]
     return {
         "quantities": quantities,
         "along": names.index(along),
-        "names": [_name(name, places[name]) for name in names],
+        **({"linux": names.index(linux), "stops": stops} if len(stops) > 1 else {}),
+        **({"seed": names.index(SEED)} if SEED in names else {}),
+        "names": [_name(name, places[name], ours) for name in names],
         "points": [
             [quantities.index(row["quantity"]), *(places[name].index(row[name]) for name in names),
-             *(None if pd.isna(row[of]) else float(f"{row[of]:.6g}") for of in NUMBERS)]
+             *(float(f"{row[of]:.6g}") for of in NUMBERS if pd.notna(row[of]))]
             for row in rows.to_dict("records")
         ],
     }  # fmt: skip
@@ -78,7 +91,8 @@ def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
         if name not in {*left, "published"} and not name.endswith((")", "%"))
         and table[name].nunique() <= MOST_NAMES
     ]  # fmt: skip
-    kinds = [*texts, *(name for name in PARAMETERS if name in table and name not in texts)]
+    numbered = (name for name in (*PARAMETERS, SEED) if name in table and name not in texts)
+    kinds = [*texts, *numbered]
     numbers = [
         name for name in map(str, table.select_dtypes("number")) if name not in {*kinds, *left}
     ]
@@ -125,8 +139,11 @@ def _values(column: pd.Series, name: str) -> list[str]:
     return in_order(values) if name in QDISCS else values
 
 
-def _name(name: str, values: list[str]) -> dict[str, Any]:
-    worded = linux_of if name == "era" else in_headers
+def _name(name: str, values: list[str], ours: str) -> dict[str, Any]:
     colors = [[of.color, of.dark_color] for of in map(look, values)] if name in QDISCS else []
+    if name == "era":
+        values = [linux_of(value) for value in values]
+    if name == WHOSE and ours:
+        values = [ours if value == OURS else value for value in values]
     label = HEADERS.get(name, name.replace("_", " ").capitalize())
-    return {"label": label, "values": [worded(value) for value in values], "colors": colors}
+    return {"label": label, "values": [in_headers(value) for value in values], "colors": colors}

@@ -24,7 +24,7 @@ from qdisclab.emulation.errors import EmulationError
 #: What of the results is served.
 SERVED: Final = (
     "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/*.pdf",
-    "*/*/table.csv", "*/*/series.csv", "verdicts.json",
+    "*/*/table.csv", "*/*/series.csv", "*/*/runs.csv", "verdicts.json",
 )  # fmt: skip
 LEFT_OUT: Final = ("logs", "measured", "setup")
 _LINK: Final = re.compile(r'<a href="([^"#?:]+)((?:[#?][^"]*)?)"([^>]*)>(.*?)</a>', re.DOTALL)

@@ -101,7 +101,7 @@ class Site:
             yield self.results / shown.folder / pages.INDEX, pages.render(
                 "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
                 shown=shown, summary=shown.summary, before=before, after=after, variants=ran,
-                verdicts=verdicts.count(shown.claims), scripts=DRAWING if shown.points else (),
+                verdicts=verdicts.count(shown.claims), scripts=DRAWING if shown.charts else (),
             )  # fmt: skip
 
     def search(self) -> str:

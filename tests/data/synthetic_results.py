@@ -30,15 +30,17 @@ def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     per_run = metrics.run_metrics(data)
     settings = settings_of(data.runs, data.runs["era"].unique(), data.runs["cc"].unique())
     folder = results / "gbw2015" / f"fig{figure}"
+    table = metrics.compare(metrics.cell_metrics(per_run), values)
     outputs.publish(
         lambda palette: rrul.latency_goodput(per_run, values, settings, palette),
-        metrics.compare(metrics.cell_metrics(per_run), values),
+        table.assign(**{"Linux of 2014c, CUBIC": table["ours"] + 1}),
         data,
         figure=figure,
         title="Title <of> a figure",
         caption="Caption.",
         alt=describe("Mean induced latency", per_run, ["qdisc"], {metrics.INDUCED: " ms"}),
         output=str(folder),
+        runs=per_run,
     )
     return folder
 

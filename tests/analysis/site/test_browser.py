@@ -243,24 +243,53 @@ def test_search_finds_figures_and_claims_by_words(site: Path, browser: Browser) 
 def test_values_of_a_figure_are_drawn_and_chosen(site: Path, browser: Browser) -> None:
     visit = Visit(browser, 1200, "dark")
     page = visit.open(site / "gbw2015/fig2b/index.html")
-    assert page.locator("#draw canvas").count() == 1
-    shown = page.locator("#draw .u-legend .u-series th")
+    drawn = page.locator("#draw-its-values")
+    assert drawn.locator("canvas").count() == 1
+    shown = drawn.locator(".u-legend .u-series th")
     everything = shown.all_inner_texts()
-    page.get_by_label("pfifo_fast", exact=True).uncheck()
+    drawn.get_by_label("pfifo_fast", exact=True).uncheck()
     assert shown.all_inner_texts() == [name for name in everything if name != "pfifo_fast"]
-    page.get_by_label("Along the axis").select_option("Qdisc")
-    page.get_by_label("Whose: all or none").click()  # all are on: none
-    assert page.locator("#draw output").inner_text() == "Nothing chosen."
-    page.get_by_label("Whose: all or none").click()
-    over = page.locator("#draw .u-over")
+    drawn.get_by_label("Along the axis").select_option("Qdisc")
+    drawn.get_by_label("Whose: all or none").click()  # all are on: none
+    assert drawn.locator("output").inner_text() == "Nothing chosen."
+    drawn.get_by_label("Whose: all or none").click()
+    over = drawn.locator(".u-over")
     box = over.bounding_box()
     assert box
     said = set()
     for across in range(1, 40):
         for down in range(1, 12):
             over.hover(position={"x": across * box["width"] / 40, "y": down * box["height"] / 12})
-            said.add(page.locator("#draw output").inner_text())
+            said.add(drawn.locator("output").inner_text())
     assert any("codel" in words and "Published" in words and ": 35" in words for words in said)
+    assert visit.problems == []
+
+
+def test_a_slider_shows_one_linux_beside_what_is_printed(site: Path, browser: Browser) -> None:
+    visit = Visit(browser, 1200, "light")
+    drawn = visit.open(site / "gbw2015/fig2b/index.html").locator("#draw-its-values")
+    drawn.get_by_label("Along the axis").select_option("Qdisc")
+    shown, slider = drawn.locator(".u-legend .u-series th"), drawn.get_by_label("Linux", exact=True)
+    every = shown.all_inner_texts()
+    assert every[0] == "Published" and len(every) >= 3
+    slider.focus()
+    for linux in every[1:]:
+        visit.page.keyboard.press("ArrowRight")
+        assert shown.all_inner_texts() == ["Published", linux]
+        assert slider.get_attribute("aria-valuetext") == linux
+    assert visit.problems == []
+
+
+def test_seeds_are_switched_off_and_runs_are_drawn_over_time(site: Path, browser: Browser) -> None:
+    visit = Visit(browser, 1200, "light")
+    page = visit.open(site / "gbw2015/fig2b/index.html")
+    runs, series = page.locator("#run-by-run"), page.locator("#over-time")
+    seeds = runs.get_by_role("group", name="Seed").get_by_role("checkbox")
+    whole = runs.locator("canvas").evaluate("(one) => one.toDataURL()")
+    seeds.last.uncheck()
+    assert runs.locator("canvas").evaluate("(one) => one.toDataURL()") != whole
+    assert "Time (s)" in series.get_by_label("Along the axis").locator("option").all_inner_texts()
+    assert series.locator(".u-legend .u-series th").count() >= 2
     assert visit.problems == []
 
 
@@ -271,5 +300,5 @@ def test_pages_read_without_scripts(site: Path, browser: Browser) -> None:
         assert not page.locator("form").is_visible()
         assert page.locator(".claim > summary, .entries li").first.is_visible()
     page.goto((site / "gbw2015/fig2b/index.html").as_uri())
-    assert not page.locator("#draw").is_visible()
+    assert not page.locator(".draw").first.is_visible()
     assert page.locator("figure img").is_visible() and page.locator("#values table").is_visible()

@@ -17,18 +17,21 @@ def test_printed_values_stand_beside_ours_and_other_linux() -> None:
          "ci_high": [66.0, None], "ratio": [1.7, 0.9], "n_seeds": 5,
          "today's Linux, CUBIC": [None, 93.2]}
     )  # fmt: skip
-    drawn = points(table)
+    drawn = points(table, "Linux of 2014c, CUBIC")
     assert drawn
     assert drawn["quantities"] == ["Value"]
     qdiscs, whose = drawn["names"]
     assert qdiscs["values"] == ["pfifo_fast", "codel"]
     assert len(qdiscs["colors"]) == 2 and not whose["colors"]
-    assert whose["values"] == ["Published", "Ours", "today's Linux, CUBIC"]
+    assert whose["values"] == [
+        "Published", "Linux of 2014, by its code, CUBIC", "today's Linux, CUBIC"
+    ]  # fmt: skip
+    assert (drawn["linux"], drawn["stops"]) == (1, [1, 2])
     assert drawn["along"] == 1
     assert drawn["points"] == [
-        [0, 1, 0, 35.0, None, None], [0, 0, 0, 102.5, None, None],
-        [0, 1, 1, 59.1, 47.0, 66.0], [0, 0, 1, 94.2563, None, None],
-        [0, 0, 2, 93.2, None, None],
+        [0, 1, 0, 35.0], [0, 0, 0, 102.5],
+        [0, 1, 1, 59.1, 47.0, 66.0], [0, 0, 1, 94.2563],
+        [0, 0, 2, 93.2],
     ]  # fmt: skip
 
 
@@ -42,10 +45,24 @@ def test_a_column_of_numbers_is_a_quantity_and_a_parameter_is_along_the_axis() -
     assert drawn["quantities"] == ["Median (ms)", "Mean (ms)", "Loss (%)"]
     assert [name["label"] for name in drawn["names"]] == ["Base round trip (ms)"]
     assert [1, 0, 1.25, 1.0, 1.5] in drawn["points"]
-    assert [1, 1, 3.0, None, None] in drawn["points"]
+    assert [1, 1, 3.0] in drawn["points"]
 
 
-def test_curves_are_drawn_in_place_of_the_table(tmp_path: Path) -> None:
+def test_runs_are_told_apart_by_their_seeds() -> None:
+    table = pd.DataFrame(
+        {"run": ["a", "b", "c"], "era": ["2014c", "2014c", "modern"], "qdisc": "red",
+         "seed": [1, 2, 1], "rtt_ms": [5.5, 6, 7]}
+    )  # fmt: skip
+    drawn = points(table)
+    assert drawn
+    linux, seed = drawn["names"]
+    assert linux["values"] == ["Linux of 2014, by its code", "today's Linux"]
+    assert (drawn["linux"], drawn["stops"], drawn["seed"]) == (0, [0, 1], 1)
+    assert seed["values"] == ["1", "2"]
+    assert drawn["points"] == [[0, 0, 0, 5.5], [0, 0, 1, 6.0], [0, 1, 0, 7.0]]
+
+
+def test_curves_are_drawn_beside_the_table(tmp_path: Path) -> None:
     curves = pd.DataFrame(
         {"era": "modern", "qdisc": ["codel", "pie", "codel"], "time_s": [0.0, 0.0, 0.2],
          "rtt_ms": [50, 51, 80.123456], "ci_low_ms": [49, None, 70], "ci_high_ms": [51, None, 90]}
@@ -55,13 +72,14 @@ def test_curves_are_drawn_in_place_of_the_table(tmp_path: Path) -> None:
         figure="7b", title="T", caption="C", output=str(tmp_path / "gbw2015/fig7b"), series=curves,
     )  # fmt: skip
     (shown,) = collect(tmp_path)
-    assert shown.series
-    assert shown.points
-    assert shown.points["quantities"] == ["RTT (ms)"]
-    assert [name["label"] for name in shown.points["names"]] == ["Qdisc", "Time (s)"]
-    assert shown.points["along"] == 1
-    assert shown.points["points"] == [
-        [0, 1, 0, 50.0, 49.0, 51.0], [0, 0, 0, 51.0, None, None], [0, 1, 1, 80.123, 70.0, 90.0]
+    assert shown.tables == ["table.csv", "series.csv"]
+    assert list(shown.charts) == ["Over time"]  # a table of one row is none
+    drawn = shown.charts["Over time"]
+    assert drawn["quantities"] == ["RTT (ms)"]
+    assert [name["label"] for name in drawn["names"]] == ["Qdisc", "Time (s)"]
+    assert drawn["along"] == 1
+    assert drawn["points"] == [
+        [0, 1, 0, 50.0, 49.0, 51.0], [0, 0, 0, 51.0], [0, 1, 1, 80.123, 70.0, 90.0]
     ]  # fmt: skip
 
 
