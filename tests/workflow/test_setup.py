@@ -167,6 +167,24 @@ def test_an_installation_that_fails_says_why_and_is_not_taken_for_done(machine: 
     assert "installing" in machine.run("setup_venv ''").stdout
 
 
+def test_an_expression_chooses_among_the_tests_with_and_without_a_kernel(
+    machine: Machine, root: Path
+) -> None:
+    for name in ("dirname", "nproc", "readlink", "tee"):
+        (machine.bin / name).symlink_to(shutil.which(name) or name)
+    shutil.copy(root / "run-tests", machine.folder)
+    setup = machine.folder / "workflow/setup.sh"
+    calls = "setup_packages() { :; }; setup_optional() { :; }; setup_venv() { :; }"
+    setup.write_text(f"{setup.read_text()}\n{calls}; setup_guest() {{ :; }}\n")
+    machine.add_venv()
+    for name in ("ruff", "mypy", "lint-imports"):
+        (machine.folder / ".venv/bin" / name).symlink_to("python")
+    done = machine.run("./run-tests -x -m 'not slow'")
+    assert done.returncode == 0, done.stderr
+    chosen = re.findall(r"-m pytest -m (.+) -n .* -x", "\n".join(machine.calls))
+    assert chosen == ["not kernel and (not slow)", "kernel and (not slow)"]
+
+
 def pins(text: str) -> dict[str, str]:
     """Version by name, lower case and with dashes, of lines `name==version`."""
     found = re.findall(r"^([\w.-]+)==([\w.+!]+)$", text, re.MULTILINE)
