@@ -58,15 +58,15 @@ def execute(
         "output": str(folder),
     }
     about = study_at(figure.study)
-    known = papermill.inspect_notebook(str(figure.notebook))
+    defaults = papermill.inspect_notebook(str(figure.notebook))
     # what says which runs it needs it need not read, but for their length, which is their folder's
     unread = RUNS - {"length"}
-    for name in figure.parameters.keys() - known.keys() - unread:
-        wrong, todo = unknown("parameter", name, known)
+    for name in figure.parameters.keys() - defaults.keys() - unread:
+        wrong, todo = unknown("parameter", name, defaults)
         raise DataError.of(figure.path, f"{wrong} of the notebook", todo)
-    if "claims" in known:
+    if "claims" in defaults:
         parameters["claims"] = [*figure.claims]
-    if "study" in known:
+    if "study" in defaults:
         parameters["study"] = str(about.folder.resolve())
     written = folder / NOTEBOOK
     manager = {"kernel_manager_class": kernels} if kernels else {}

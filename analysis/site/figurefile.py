@@ -220,8 +220,8 @@ def check_values(figure: FigureFile, root: Path) -> None:
             seen |= values
             continue
         own = cell.paper == figure.study.name
-        known = study_at(figure.study if own else cell.paper).experiments
-        if known and (flaw := _flaw(cell, known)):
+        experiments = study_at(figure.study if own else cell.paper).experiments
+        if experiments and (flaw := _flaw(cell, experiments)):
             raise DataError.of(figure.path, *flaw)
         seen |= values
 

@@ -48,12 +48,12 @@ def notebook_called(name: str, study: object = None) -> Path:
 def require_kinds(notebook: str, given: Mapping[str, object]) -> None:
     """Raise DataError where `given`, the names of a notebook that runs, has a parameter of another
     kind than the notebook of that name has it, or papermill was given one that it does not have."""
-    known = defaults(notebook_called(notebook, given.get("study")))
+    own = defaults(notebook_called(notebook, given.get("study")))
     cells = given.get("In")
     for name in injected(cells if isinstance(cells, list) else ()):
         if name not in OF_FIGURES:
-            require_one("parameters", name, known)
-    for name, default in known.items():
+            require_one("parameters", name, own)
+    for name, default in own.items():
         require_kind(name, given[name], default)
 
 

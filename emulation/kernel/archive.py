@@ -57,8 +57,8 @@ def pack(kernel: Kernel, file: Path, *others: Kernel) -> str:
             _packer(file, raw) as packed,
             tarfile.open(fileobj=packed, mode="w", format=tarfile.PAX_FORMAT) as tar,
         ):
-            for one in (kernel, *others):
-                _add_kernel(tar, one, f"{one.series}/" if others else "")
+            for each in (kernel, *others):
+                _add_kernel(tar, each, f"{each.series}/" if others else "")
         partial.replace(file)
     finally:
         partial.unlink(missing_ok=True)

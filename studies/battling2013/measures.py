@@ -45,14 +45,14 @@ def families(files: Iterable[RunFile]) -> dict[str, tuple[str, int]]:
 
     `sfq_1000` is `sfq` with 1000 packets. Raises DataError where the study does not tell.
     """
-    found = {}
+    kinds = {}
     for qdisc, run in {file.qdisc: file for file in files}.items():
         if qdisc in (*QDISC_ORDER, *drawn()):
-            found[qdisc] = (qdisc, 0)
+            kinds[qdisc] = (qdisc, 0)
         else:
             varied = axes(run)
-            found[qdisc] = (varied["algorithm"], packets(varied))
-    return found
+            kinds[qdisc] = (varied["algorithm"], packets(varied))
+    return kinds
 
 
 def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
@@ -113,7 +113,7 @@ def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
     }
 
 
-def beside_stated(table: pd.DataFrame, said: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
+def beside_stated(table: pd.DataFrame, printed: Mapping[str, tuple[float, float]]) -> pd.DataFrame:
     """Return a table of `metrics.means` by `row` as a notebook shows it, with what is `stated`.
 
     Columns: setting, quantity, published, ours, interval, n_seeds.
@@ -123,7 +123,7 @@ def beside_stated(table: pd.DataFrame, said: Mapping[str, tuple[float, float]]) 
         {
             "setting": table["row"],
             "quantity": table["quantity"].map(titles),
-            "published": [_range(*said[name]) for name in table["quantity"]],
+            "published": [_range(*printed[name]) for name in table["quantity"]],
             "ours": table["mean"],
             "interval": intervals(table["ci_low"], table["ci_high"]),
             "n_seeds": table["n_seeds"],

@@ -85,8 +85,8 @@ def abstract(
         for name, (title, unit) in QUANTITIES.items()
         if name in measured
     }
-    said = [(ABSTRACT, name, np.nanmean(stated[name]), *stated[name]) for name in labels]
-    printed = pd.DataFrame(said, columns=["row", "quantity", "mean", "ci_low", "ci_high"])
+    claimed = [(ABSTRACT, name, np.nanmean(stated[name]), *stated[name]) for name in labels]
+    printed = pd.DataFrame(claimed, columns=["row", "quantity", "mean", "ci_low", "ci_high"])
     ends = printed.fillna({"ci_low": 0, "ci_high": np.inf}).assign(filled=False)
     drawn = pd.concat([ends, table.assign(filled=True)]).assign(qdisc="fq_codel")
     names = [ABSTRACT, *rows]

@@ -36,7 +36,7 @@ def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
 
 def _row(run: RunFile) -> dict[str, object]:
     flent = read_flent(run.data)
-    found, window = bench.measure_flent(flent, run), bench.window_of(flent, run)
+    numbers, window = bench.measure_flent(flent, run), bench.window_of(flent, run)
     inside = upstream(run)
     inside = inside[inside["time_s"].between(*window) & (inside["backlog_packets"] > 0)]
     words = axes(run)
@@ -46,10 +46,10 @@ def _row(run: RunFile) -> dict[str, object]:
         "packets": words["packets"],
         "pacing": words["pacing"],
         "seed": run.seed,
-        "icmp_induced_mean_ms": found["icmp_induced_mean_ms"],
+        "icmp_induced_mean_ms": numbers["icmp_induced_mean_ms"],
         "largest_kb": (inside["backlog_bytes"] / inside["backlog_packets"]).max() / 1e3,
-        "marks_and_drops": found["up_marks"] + found["up_drops"],
-        "up_goodput_mbit_s": found["up_goodput_mbit_s"],
+        "marks_and_drops": numbers["up_marks"] + numbers["up_drops"],
+        "up_goodput_mbit_s": numbers["up_goodput_mbit_s"],
     }
 
 
@@ -70,5 +70,5 @@ def by_cell(table: pd.DataFrame) -> pd.DataFrame:
     and quantity, with n_seeds."""
     long = table.melt(["qdisc", "packets", "pacing", "seed"], list(QUANTITIES), "quantity")
     cells = long.groupby(["qdisc", "packets", "pacing", "quantity"], observed=True, sort=False)
-    found = cells["value"].agg(n_seeds="size", mean="mean", low="min", high="max")
-    return found.reset_index()
+    numbers = cells["value"].agg(n_seeds="size", mean="mean", low="min", high="max")
+    return numbers.reset_index()

@@ -58,7 +58,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
     sojourn_ms = table["left_100us"] / 10 - arrived_ms
     queuing_ms = sojourn_ms + table["elsewhere_100us"] / 10
     which = "up" if "up" in table else "flow"
-    found = pd.DataFrame(
+    packets = pd.DataFrame(
         {
             "arrived_ms": arrived_ms,
             which: table[which],
@@ -71,7 +71,7 @@ def read_packets(file: RunFile) -> pd.DataFrame:
             "queuing_ms": queuing_ms,
         }
     )
-    inside: pd.DataFrame = found[found["arrived_ms"].between(0, length_ms, inclusive="left")]
+    inside: pd.DataFrame = packets[packets["arrived_ms"].between(0, length_ms, inclusive="left")]
     return inside
 
 
@@ -158,5 +158,5 @@ def mean_quantiles(per_run: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     """
     columns: Mapping[str, Any] = {name: (name, "mean") for name in (*QUANTILES, "mean", "most")}
     grouped = per_run.groupby(list(by), observed=True, sort=False, dropna=False)
-    found: pd.DataFrame = grouped.agg(n_seeds=("seed", "nunique"), **columns).reset_index()
-    return found
+    means: pd.DataFrame = grouped.agg(n_seeds=("seed", "nunique"), **columns).reset_index()
+    return means

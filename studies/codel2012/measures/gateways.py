@@ -185,16 +185,16 @@ def measure(run: RunFile) -> Mapping[str, float]:
     """
     rows = {row["direction"]: row for row in read_run(run)}
     forward = rows["forward"]
-    found = {ours: float(forward[name]) for name, ours in NAMES.items()}
-    found["queue_megabytes"] = forward["kilobytes"] / 1000
+    numbers = {ours: float(forward[name]) for name, ours in NAMES.items()}
+    numbers["queue_megabytes"] = forward["kilobytes"] / 1000
     bursty = any(word in forward["load"] for word in ("web", "cbr"))
-    found["bursty_median_ms" if bursty else "bulk_median_ms"] = found["queue_median_ms"]
-    if found["utilisation_percent"] > USED_PERCENT:
-        found["used_dropped_percent"] = found["queue_dropped_percent"]
+    numbers["bursty_median_ms" if bursty else "bulk_median_ms"] = numbers["queue_median_ms"]
+    if numbers["utilisation_percent"] > USED_PERCENT:
+        numbers["used_dropped_percent"] = numbers["queue_dropped_percent"]
     if "reverse" in rows:
-        found |= {ours: float(rows["reverse"][name]) for name, ours in BACK.items()}
-        found["back_megabytes"] = rows["reverse"]["kilobytes"] / 1000
-    return {name: value for name, value in found.items() if not math.isnan(value)}
+        numbers |= {ours: float(rows["reverse"][name]) for name, ours in BACK.items()}
+        numbers["back_megabytes"] = rows["reverse"]["kilobytes"] / 1000
+    return {name: value for name, value in numbers.items() if not math.isnan(value)}
 
 
 def measure_dynamic(run: RunFile) -> Mapping[str, float]:
@@ -203,22 +203,22 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     falls = [at[n] for n in range(1, len(at)) if mbit_s[n] < mbit_s[n - 1]]
     rises = [at[n] for n in range(1, len(at)) if mbit_s[n] > mbit_s[n - 1]]
     table = steps(run)
-    found = dict(measure(run))
-    found["below_90ms_percent"] = below_percent(table, MOST_MS)
-    found["start_longest_ms"] = longest_ms(table, 0.0)
+    numbers = dict(measure(run))
+    numbers["below_90ms_percent"] = below_percent(table, MOST_MS)
+    numbers["start_longest_ms"] = longest_ms(table, 0.0)
     for number, fall in enumerate(falls, start=1):
         before = longest_ms(table, fall - AFTER_S)
-        found[f"fall_{number}_times"] = longest_ms(table, fall) / before
+        numbers[f"fall_{number}_times"] = longest_ms(table, fall) / before
     drops = [first_drop_ms(table, fall) for fall in falls]
-    found["first_drop_ms"] = sum(drops) / len(drops)
-    found["after_falls_ms"] = float(table.loc[_inside(table, falls), "median_ms"].mean())
+    numbers["first_drop_ms"] = sum(drops) / len(drops)
+    numbers["after_falls_ms"] = float(table.loc[_inside(table, falls), "median_ms"].mean())
     sent = table["kilobytes"].diff().fillna(table["kilobytes"].iloc[0]) / 1000
     after = _inside(table, rises)
-    found["after_rises_megabytes"] = float(sent[after].sum())
-    found["elsewhere_megabytes"] = float(sent[~after].sum())
+    numbers["after_rises_megabytes"] = float(sent[after].sum())
+    numbers["elsewhere_megabytes"] = float(sent[~after].sum())
     with suppress(DataError):  # of a qdisc that has no limit
-        found["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run)))
-    return {name: value for name, value in found.items() if not math.isnan(value)}
+        numbers["full_percent"] = _full_percent(table, at, mbit_s, packets(axes(run)))
+    return {name: value for name, value in numbers.items() if not math.isnan(value)}
 
 
 def _inside(table: pd.DataFrame, moments: Sequence[float]) -> "pd.Series[bool]":

@@ -63,7 +63,7 @@ def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     def quartiles(values: "pd.Series[float]") -> str:
         return " – ".join(f"{value:.3g}" for value in values.quantile([0.25, 0.5, 0.75]))
 
-    found = table.groupby(list(by), observed=True).agg(
+    medians = table.groupby(list(by), observed=True).agg(
         **{
             "runs": ("median_ms", "size"),
             "Median delay (ms)": ("median_ms", quartiles),
@@ -72,9 +72,9 @@ def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
             "Dropped (%)": ("dropped_percent", "median"),
         }
     )
-    found = found.reset_index()
-    order = sorted(found.index, key=lambda row: _place(found.loc[row, list(by)]))
-    return found.loc[order].reset_index(drop=True)
+    medians = medians.reset_index()
+    order = sorted(medians.index, key=lambda row: _place(medians.loc[row, list(by)]))
+    return medians.loc[order].reset_index(drop=True)
 
 
 def _place(key: Iterable[object]) -> tuple[tuple[float, str], ...]:
@@ -115,7 +115,7 @@ def _bandwidth(mbit_s: float) -> str:
 
 def by_load(table: pd.DataFrame) -> pd.DataFrame:
     """One row per load and qdisc: runs, and medians over them."""
-    found = (
+    medians = (
         table.rename(columns={"load": "Load"})
         .groupby(["Load", "qdisc"], observed=True)
         .agg(
@@ -127,7 +127,7 @@ def by_load(table: pd.DataFrame) -> pd.DataFrame:
             }
         )
     )
-    return found.reset_index()
+    return medians.reset_index()
 
 
 def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
@@ -151,6 +151,6 @@ def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
 
 def _in_article(run_axes: Mapping[str, str]) -> tuple[int, int]:
     """To sort by: the larger buffer first, in each the article's order; then others."""
-    known, name = list(NAMES), family(run_axes)
-    place = known.index(name) if name in known else len(known)
+    article, name = list(NAMES), family(run_axes)
+    place = article.index(name) if name in article else len(article)
     return -packets(run_axes), place

@@ -169,28 +169,31 @@ def measure(run: RunFile) -> dict[str, float]:
 
     The standing queue is measured after two round trips, when the initial burst has passed.
     """
-    one = read_connection(run)
-    waits = (one.packets["left"] - one.packets["queued"]).to_numpy()
-    since = one.began_ms + 2 * one.base_rtt_ms + one.window * one.packet_ms
-    moments, queue = one.changes()
-    until = np.append(moments[1:], one.length_ms)
+    flow = read_connection(run)
+    waits = (flow.packets["left"] - flow.packets["queued"]).to_numpy()
+    since = flow.began_ms + 2 * flow.base_rtt_ms + flow.window * flow.packet_ms
+    moments, queue = flow.changes()
+    until = np.append(moments[1:], flow.length_ms)
     spans = np.clip(until - np.maximum(moments, since), 0, None)  # what is after `since`
     standing = queue[spans > 0]
     rates = [
-        float(1 / np.mean(np.diff(times[(times >= since) & (times < one.length_ms)])))
-        for times in (one.packets["queued"].to_numpy(), one.packets["left"].to_numpy())
+        float(1 / np.mean(np.diff(times[(times >= since) & (times < flow.length_ms)])))
+        for times in (
+            flow.packets["queued"].to_numpy(),
+            flow.packets["left"].to_numpy(),
+        )
     ]
     return {
         "second_waits_ms": float(waits[1]),
         "third_waits_ms": float(waits[2]),
-        "pipe_packets": one.pipe,
-        "excess_packets": one.window - one.pipe,
+        "pipe_packets": flow.pipe,
+        "excess_packets": flow.window - flow.pipe,
         "queue_least_packets": float(standing.min()),
         "queue_most_packets": float(standing.max()),
         "queue_mean_packets": float(np.average(queue, weights=spans)),
         "arrivals_by_departures": rates[0] / rates[1],
-        "busy_percent": 100 * one.busy(since, one.length_ms),
-        "empty_percent": 100 * float(spans[queue == 0].sum()) / (one.length_ms - since),
+        "busy_percent": 100 * flow.busy(since, flow.length_ms),
+        "empty_percent": 100 * float(spans[queue == 0].sum()) / (flow.length_ms - since),
     }  # fmt: skip
 
 

@@ -77,14 +77,14 @@ def effects(per_run: pd.DataFrame) -> pd.DataFrame:
     return table[[*CELL[1:], *names]]
 
 
-def overview(found: pd.DataFrame) -> pd.DataFrame:
+def overview(rows: pd.DataFrame) -> pd.DataFrame:
     """Return the rows of `effects` for a notebook: what each switch restores, intervals as
     texts."""
     restores = {switch.name: switch.restores for switch in SWITCHES}
-    table = found.assign(
-        interval=intervals(found["ci_low"], found["ci_high"]),
-        quantity=[QUANTITIES[name][0] for name in found["quantity"]],
-        restores=found["switch"].map(restores).fillna("all of these"),
+    table = rows.assign(
+        interval=intervals(rows["ci_low"], rows["ci_high"]),
+        quantity=[QUANTITIES[name][0] for name in rows["quantity"]],
+        restores=rows["switch"].map(restores).fillna("all of these"),
     )
     columns = ["switch", "restores", "qdisc", "base", "quantity", "effect", "unit", "interval"]
     return table[[*columns, "n_seeds"]]

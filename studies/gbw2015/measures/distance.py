@@ -75,8 +75,8 @@ def _values(path: Path) -> pd.DataFrame:
 
 
 def _pairs(source: str, cells: pd.DataFrame, values: pd.DataFrame, marker: str) -> pd.DataFrame:
-    kept = cells[[*(name for name in cells.columns if name not in ("era", "cc"))]]
-    compared = metrics.compare(kept, values, marker=marker)  # type: ignore[arg-type]
+    plain = cells[[*(name for name in cells.columns if name not in ("era", "cc"))]]
+    compared = metrics.compare(plain, values, marker=marker)  # type: ignore[arg-type]
     compared = compared.dropna(subset=["published"])
     return pd.DataFrame(
         {

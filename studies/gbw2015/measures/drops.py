@@ -122,8 +122,8 @@ def collisions(table: pd.DataFrame) -> pd.DataFrame:
     all: experiment, qdisc, seed, wait_ms, longest_wait_ms, and runs, how many were looked at."""
     rows = table[(table["kind"] == "probe") & table["qdisc"].isin(QUEUES_A_FLOW)]
     runs = rows.groupby(["experiment", "qdisc"])["seed"].transform("size")
-    found = rows.assign(runs=runs)[rows["longest_wait_ms"] > COLLISION * rows["wait_ms"]]
-    return found[["experiment", "qdisc", "seed", "wait_ms", "longest_wait_ms", "runs"]]
+    apart = rows.assign(runs=runs)[rows["longest_wait_ms"] > COLLISION * rows["wait_ms"]]
+    return apart[["experiment", "qdisc", "seed", "wait_ms", "longest_wait_ms", "runs"]]
 
 
 ALL: Final = "all"  # kinds of packets together

@@ -41,8 +41,8 @@ def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
     per_run = run_voip(data)
     experiment = per_run["run"].map(data.runs.set_index("run")["experiment"])
     parts = []
-    for name, one in experiments.items():
-        cells = cell_voip(per_run[experiment == one]).assign(beside=name)
+    for name, label in experiments.items():
+        cells = cell_voip(per_run[experiment == label]).assign(beside=name)
         parts.append(cells[cells["metric"] == "voip_loss"])
     columns = [*CELL, "beside", "n_seeds", "mean", "std", "ci_low", "ci_high"]
     return pd.concat(parts, ignore_index=True)[columns]

@@ -79,10 +79,10 @@ def control(run: pd.DataFrame) -> dict[str, float]:
     which there is not where the wait was under control before the first drop.
     """
     steps, steady = run.iloc[:-1], run.iloc[-1]
-    known = steps.dropna(subset="wait_ms")
+    waited = steps.dropna(subset="wait_ms")
     # what is not under control within the steps is so in the steady state, by definition
-    time_s = np.append(known["to_s"], (steady["from_s"] + steady["to_s"]) / 2)
-    wait_ms = np.append(known["wait_ms"], steady["wait_ms"])
+    time_s = np.append(waited["to_s"], (steady["from_s"] + steady["to_s"]) / 2)
+    wait_ms = np.append(waited["wait_ms"], steady["wait_ms"])
     end_s = rrul.startup(time_s, wait_ms, float(steady["to_s"]))["control_s"]
     dropping = steps.loc[steps["dropped"] > 0, "from_s"]
     if dropping.empty:
@@ -97,10 +97,10 @@ def control(run: pd.DataFrame) -> dict[str, float]:
         for part in (between[between["to_s"] <= middle_s], between[between["to_s"] > middle_s])
         if part["packets"].sum()
     ]
-    found = {"uncontrolled_s": end_s - first_s}
+    numbers = {"uncontrolled_s": end_s - first_s}
     if len(shares) == 2 and shares[0] > 0:
-        found["late_drops_times"] = float(shares[1] / shares[0])
-    return found
+        numbers["late_drops_times"] = float(shares[1] / shares[0])
+    return numbers
 
 
 def dropping_state(run: pd.DataFrame) -> pd.DataFrame:

@@ -54,8 +54,8 @@ def latency_over_time(samples: pd.DataFrame, *, until_s: float = 25) -> pd.DataF
     require_positive("until_s", until_s)
     chosen = samples[(samples["kind"] == PROBE) & (samples["time_s"] <= until_s)]
     # several probes of one kind (UDP) count as one value per run
-    one = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
-    grouped = one.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
+    per_run = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
+    grouped = per_run.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
     table = grouped.agg(rtt_ms="mean", n_seeds="count", std_ms="std", sem="sem").reset_index()
     half = _t_quantiles(table["n_seeds"].to_numpy()) * table.pop("sem")
     return table.assign(ci_low_ms=table["rtt_ms"] - half, ci_high_ms=table["rtt_ms"] + half)

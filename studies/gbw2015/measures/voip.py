@@ -85,7 +85,7 @@ def other_tool(
     others = run_voip(read_runs(files, kinds=["voip"])).groupby("qdisc", observed=True)[columns]
     names = [_tool(first), _tool(files[0])]
     tools = [ours.rename(columns=titles), others.mean().rename(columns=titles)]
-    left, right = (one.add_prefix(f"{name}: ") for name, one in zip(names, tools, strict=True))
+    left, right = (tool.add_prefix(f"{name}: ") for name, tool in zip(names, tools, strict=True))
     return left.join(right).dropna().reset_index()
 
 

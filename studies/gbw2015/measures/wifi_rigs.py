@@ -69,19 +69,19 @@ def read_below(run: RunFile) -> dict[str, float]:
         raise DataError.of(
             run.provenance, f"no counters of a WiFi link ({error})", RERUN
         ) from error
-    found: dict[str, float] = {}
-    for end, one in counted.items():
+    numbers: dict[str, float] = {}
+    for end, counts in counted.items():
         name = end.replace(" ", "_")
-        found[f"{name}_frames"] = one["subframes"] / one["ppdus"]
-        waited_ns = sum(one[f"{place}_ns"] for place in _BELOW)
-        found[f"{name}_below_ms"] = 1e-6 * waited_ns / one["packets"]
+        numbers[f"{name}_frames"] = counts["subframes"] / counts["ppdus"]
+        waited_ns = sum(counts[f"{place}_ns"] for place in _BELOW)
+        numbers[f"{name}_below_ms"] = 1e-6 * waited_ns / counts["packets"]
     for column, counter in (
         ("station_sent_percent", "ppdus"),
         ("station_air_percent", "airtime_ns"),
     ):
-        both = sum(one[counter] for one in counted.values())
-        found[column] = 100 * counted["station"][counter] / both
-    return found
+        both = sum(counts[counter] for counts in counted.values())
+        numbers[column] = 100 * counted["station"][counter] / both
+    return numbers
 
 
 def per_run(data: Dataset, runs: Collection[RunFile], rigs: Mapping[str, str]) -> pd.DataFrame:
@@ -143,7 +143,7 @@ def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd
     (studies/gbw2015/log/wifi.md).
     """
     printed = printed_cells(values)
-    found = pd.DataFrame(
+    rows = pd.DataFrame(
         {
             "qdisc": printed["qdisc"],
             "quantity": [QUANTITIES[name] for name in printed["quantity"]],
@@ -156,10 +156,10 @@ def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd
     for rig in rigs:
         keys = [(rig, *key) for key in zip(printed["qdisc"], printed["quantity"], strict=True)]
         ours = means.reindex(keys).to_numpy()
-        found[rig] = ours
-        found[f"{rig}, ratio"] = ours / found["printed"]
-        found[f"{rig}, distance"] = np.abs(np.log((ours + error) / (found["printed"] + error)))
-    return found
+        rows[rig] = ours
+        rows[f"{rig}, ratio"] = ours / rows["printed"]
+        rows[f"{rig}, distance"] = np.abs(np.log((ours + error) / (rows["printed"] + error)))
+    return rows
 
 
 def distances(compared: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:

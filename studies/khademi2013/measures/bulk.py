@@ -55,8 +55,8 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     """Percentiles of the round trips of downloads, with the base RTT and without, and with traffic
     both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and drops.
     Raises DataError."""
-    told = read_record(run)
-    mixed = "both_ways" in told
+    record = read_record(run)
+    mixed = "both_ways" in record
     wanted = [
         "queuing",
         "rtt",
@@ -64,13 +64,13 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
         *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ()),
     ]
     rows = run_quantiles([run], wanted, jobs=1).set_index("quantity").to_dict("index")
-    found = {
-        f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][one])
+    numbers = {
+        f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][share])
         for quantity in WIRELESS
         if quantity in rows
-        for one, name in PERCENTILES.items()
+        for share, name in PERCENTILES.items()
     }
-    found |= {
+    numbers |= {
         f"{quantity}_median_mbit_s": float(rows[quantity]["p50"])
         for quantity in ("goodput", "up_goodput")
         if quantity in rows
@@ -81,7 +81,7 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     shares = {"packets_dropped_percent": 100 * float(dropped[~upward].mean())}
     if mixed:
         shares["acks_dropped_percent"] = 100 * float(dropped[upward].mean())
-    return {**found, **shares}
+    return {**numbers, **shares}
 
 
 def measure(run: RunFile) -> Mapping[str, float]:
@@ -99,7 +99,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
         "flow_tail_ms": float(one_flow.quantile(0.9) - one_flow.quantile(0.1)),
     }
     return {
-        **{f"queuing_{name}_ms": float(row[one]) for one, name in PERCENTILES.items()},
+        **{f"queuing_{name}_ms": float(row[share]) for share, name in PERCENTILES.items()},
         "queuing_most_ms": float(row["most"]),
         "queuing_tail_ms": float(row["p90"] - row["p10"]),
         **({} if math.isnan(off_target_ms) else {"queuing_off_target_ms": off_target_ms}),

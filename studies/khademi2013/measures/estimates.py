@@ -53,26 +53,26 @@ def _of_run(file: RunFile) -> pd.DataFrame:
     parts = [_pings(file, packets, int(about["flows"]))]
     aqm = axes(file)["algorithm"]
     if aqm in OWN and OWN_DELAY in series:
-        said = pd.DataFrame({"time_s": series["time_s"], "estimated_ms": series[OWN_DELAY]})
-        parts.append(_own(said.dropna(), packets).assign(estimate=OWN[aqm]))
+        own = pd.DataFrame({"time_s": series["time_s"], "estimated_ms": series[OWN_DELAY]})
+        parts.append(_own(own.dropna(), packets).assign(estimate=OWN[aqm]))
     table = pd.concat(parts, ignore_index=True)
     keys = {name: getattr(file, name) for name in ("era", "cc", "qdisc", "seed")}
     return table.assign(**keys, aqm=aqm, flows=about["flows"])[list(COLUMNS)]
 
 
-def _own(said: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
+def _own(estimates: pd.DataFrame, packets: pd.DataFrame) -> pd.DataFrame:
     """Return what a qdisc said, beside the sojourn time of the packet that had left last."""
     left = packets.dropna(subset="sojourn_ms").rename(columns={"sojourn_ms": "true_ms"})
     left["left_s"] = (left["arrived_ms"] + left["true_ms"]) / 1000
     left = left[["left_s", "true_ms"]].sort_values("left_s", kind="stable")
-    found = pd.merge_asof(said, left, left_on="time_s", right_on="left_s")
-    return found.dropna()[["time_s", "estimated_ms", "true_ms"]]
+    beside = pd.merge_asof(estimates, left, left_on="time_s", right_on="left_s")
+    return beside.dropna()[["time_s", "estimated_ms", "true_ms"]]
 
 
 def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
     """Return what ping printed, beside the sojourn time of the packet that came before it."""
     content = read_json(file.data)
-    answers = {int(one["seq"]): float(one["val"]) for one in content["raw_values"][PING]}
+    answers = {int(answer["seq"]): float(answer["val"]) for answer in content["raw_values"][PING]}
     pings = packets[packets["flow"] == flows].reset_index(drop=True)
     base_ms = float((packets["rtt_ms"] - packets["queuing_ms"]).median())
     pings = pd.DataFrame(
@@ -83,9 +83,9 @@ def _pings(file: RunFile, packets: pd.DataFrame, flows: int) -> pd.DataFrame:
     ).dropna()
     data = packets[(packets["flow"] < flows) & packets["sojourn_ms"].notna()]
     data = data[["arrived_ms", "sojourn_ms"]].rename(columns={"sojourn_ms": "true_ms"})
-    found = pd.merge_asof(pings, data, on="arrived_ms").dropna()
-    found = found.assign(time_s=found["arrived_ms"] / 1000, estimate=EVERY_PING)
-    return found[["time_s", "estimated_ms", "true_ms", "estimate"]]
+    beside = pd.merge_asof(pings, data, on="arrived_ms").dropna()
+    beside = beside.assign(time_s=beside["arrived_ms"] / 1000, estimate=EVERY_PING)
+    return beside[["time_s", "estimated_ms", "true_ms", "estimate"]]
 
 
 def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
@@ -96,15 +96,15 @@ def lengths(files: Sequence[RunFile]) -> pd.DataFrame:
         series, packets = read_series(file.data), read_packets(file)
         if OWN_LENGTH not in series:
             continue
-        said = pd.Series(series[OWN_LENGTH], index=series["time_s"]).dropna()
+        stated = pd.Series(series[OWN_LENGTH], index=series["time_s"]).dropna()
         sent = packets.dropna(subset="sojourn_ms")
         came = np.sort(sent["arrived_ms"].to_numpy())
         left = np.sort((sent["arrived_ms"] + sent["sojourn_ms"]).to_numpy())
-        at = said.index.to_numpy() * 1000
+        at = stated.index.to_numpy() * 1000
         held = np.searchsorted(came, at) - np.searchsorted(left, at)
         about = {"qdisc": file.qdisc, "flows": run_row(file)["flows"], "seed": file.seed}
         parts.append(
-            said.rename("said").rename_axis("time_s").reset_index().assign(held=held, **about)
+            stated.rename("said").rename_axis("time_s").reset_index().assign(held=held, **about)
         )
     return pd.concat(parts, ignore_index=True)
 
@@ -130,14 +130,14 @@ def errors(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _errors(run: pd.DataFrame) -> dict[str, float]:
-    true, said = run["true_ms"], run["estimated_ms"]
-    varies = true.std() > 0 and said.std() > 0
+    true, estimated = run["true_ms"], run["estimated_ms"]
+    varies = true.std() > 0 and estimated.std() > 0
     return {
         "true median": float(true.median()),
-        "estimated median": float(said.median()),
+        "estimated median": float(estimated.median()),
         "true p90": float(true.quantile(0.9)),
-        "estimated p90": float(said.quantile(0.9)),
-        "mean error": float((said - true).mean()),
-        "rms error": float(np.sqrt(((said - true) ** 2).mean())),
-        "correlation": float(np.corrcoef(true, said)[0, 1]) if varies else float("nan"),
+        "estimated p90": float(estimated.quantile(0.9)),
+        "mean error": float((estimated - true).mean()),
+        "rms error": float(np.sqrt(((estimated - true) ** 2).mean())),
+        "correlation": float(np.corrcoef(true, estimated)[0, 1]) if varies else float("nan"),
     }

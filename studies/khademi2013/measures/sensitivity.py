@@ -32,8 +32,8 @@ CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
 
 def aqm(run_axes: Mapping[str, str]) -> str:
     """One of AQMS; for any other qdisc, and the user's own, the name of the qdisc."""
-    known = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
-    return run_axes["algorithm" if known else "qdisc"]
+    studied = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
+    return run_axes["algorithm" if studied else "qdisc"]
 
 
 def with_axes(per_run: pd.DataFrame, files: Sequence[RunFile]) -> pd.DataFrame:
@@ -74,29 +74,29 @@ def boxes(
     order = [*x, *series]
     keys = ["era", "cc", *order, "quantity"]
     table = table.sort_values(order, key=_rank)
-    found = mean_quantiles(table, keys)
+    quantiles = mean_quantiles(table, keys)
     bounds, marked, same = [], [], twins(files)
     for _, group in table.groupby(keys, observed=True, sort=False, dropna=False):
         interval = confidence_interval(group["p50"])
         alike = group["run"].astype(str).isin(same).any()  # nothing was random
         bounds.append((np.nan, np.nan) if alike else (interval.low, interval.high))
         marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
-    found["ci_low"], found["ci_high"] = zip(*bounds, strict=True)
-    found["box_target_ms"], found["box_base_rtt_ms"] = zip(*marked, strict=True)
+    quantiles["ci_low"], quantiles["ci_high"] = zip(*bounds, strict=True)
+    quantiles["box_target_ms"], quantiles["box_base_rtt_ms"] = zip(*marked, strict=True)
     names = {
-        name: [_label(row, columns) for _, row in found.iterrows()]
+        name: [_label(row, columns) for _, row in quantiles.iterrows()]
         for name, columns in (("x", x), ("series", series))
     }
-    return found.assign(**names)
+    return quantiles.assign(**names)
 
 
-def targets(found: pd.DataFrame, quantity: str) -> dict[str, float]:
+def targets(quantiles: pd.DataFrame, quantity: str) -> dict[str, float]:
     """Return where the target lies at each name of x, in ms; none at those with several, or where
-    the quantity is no delay. `found` is from boxes."""
+    the quantity is no delay. `quantiles` is from boxes."""
     if quantity.endswith("goodput"):
         return {}
-    above = found["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
-    at = (found["box_target_ms"] + above).dropna().groupby(found["x"], sort=False)
+    above = quantiles["box_base_rtt_ms"] if quantity.endswith("rtt") else 0.0
+    at = (quantiles["box_target_ms"] + above).dropna().groupby(quantiles["x"], sort=False)
     return {str(x): float(values.iloc[0]) for x, values in at if values.nunique() == 1}
 
 
@@ -119,11 +119,11 @@ def read_medians(path: Path) -> pd.DataFrame:
     return read_table(path, MEDIANS, "medians")
 
 
-def with_medians(found: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
-    """`found`, from boxes over flows, with printed_low and printed_high, NaN where nothing is."""
+def with_medians(quantiles: pd.DataFrame, medians: pd.DataFrame) -> pd.DataFrame:
+    """`quantiles`, from boxes over flows, with printed_low and printed_high, or NaN."""
     printed = medians.assign(x=medians["flows"].astype(str)).drop(columns="flows")
     printed = printed.rename(columns={"low": "printed_low", "high": "printed_high"})
-    both: pd.DataFrame = found.merge(printed, on=["quantity", "x", "aqm"], how="left")
+    both: pd.DataFrame = quantiles.merge(printed, on=["quantity", "x", "aqm"], how="left")
     return both
 
 
@@ -167,12 +167,12 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
     return table[["time_s", "rtt_ms", "qdisc", "aqm", "flows"]]
 
 
-def overview(found: pd.DataFrame) -> pd.DataFrame:
+def overview(quantiles: pd.DataFrame) -> pd.DataFrame:
     """Return a table of `boxes` as a notebook shows it: quantiles, maximum, interval of the
     median."""
-    table = found.assign(interval=intervals(found["ci_low"], found["ci_high"]))
+    table = quantiles.assign(interval=intervals(quantiles["ci_low"], quantiles["ci_high"]))
     columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
-    columns += [name for name in ("printed_low", "printed_high") if name in found]
+    columns += [name for name in ("printed_low", "printed_high") if name in quantiles]
     return table[columns].reset_index(drop=True)
 
 

@@ -30,14 +30,14 @@ def measure(run: RunFile) -> dict[str, float]:
     """
     replies = pings(run)
     least = float(replies["rtt_ms"].min())
-    found = {}
+    numbers = {}
     for name, start in (("after_join_ms", JOIN_S), ("after_leave_ms", LEAVE_S)):
         within = replies[replies["time_s"].between(start, start + WINDOW_S, inclusive="left")]
         if within.empty:
             what = f"has no answer to a ping {start:g} to {start + WINDOW_S:g} s into the load"
             raise DataError.of(run.provenance, what, RERUN)
-        found[name] = float(within["rtt_ms"].mean()) - least
-    return found
+        numbers[name] = float(within["rtt_ms"].mean()) - least
+    return numbers
 
 
 MEASURES: Final = {"joined": Measure(measure, traffic="programs")}

@@ -96,9 +96,9 @@ def fit_cost(table: pd.DataFrame) -> Cost:
     ones = np.ones(len(single))
     terms = np.column_stack([ones, single["flows"], single["packets"]]) * unit
     cpu_s = single["cpu_s"].to_numpy(dtype=np.float64)
-    found, _ = nnls(terms / cpu_s[:, None], ones)
-    worst = float(np.abs(terms @ found / cpu_s - 1).max())
-    per_run, per_flow, per_packet = (float(value) for value in found * unit)
+    costs, _ = nnls(terms / cpu_s[:, None], ones)
+    worst = float(np.abs(terms @ costs / cpu_s - 1).max())
+    per_run, per_flow, per_packet = (float(value) for value in costs * unit)
     return Cost(per_run, per_flow, per_packet, worst)
 
 

@@ -45,14 +45,14 @@ def compare(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per case, sender and quantity: CASE, `sender`, `quantity`, `median`, `low`,
     `high` and `seeds` over seeds, `theory` (NaN where there is none) and `error`, relative to
     it."""
-    found = (
+    cells = (
         table.groupby([*CASE, "sender", "quantity"], sort=False)["value"]
         .agg(["median", "min", "max", "count"])
         .rename(columns={"min": "low", "max": "high", "count": "seeds"})
         .reset_index()
     )
-    found["theory"] = [theory(row) for _, row in found.iterrows()]
-    return found.assign(error=found["median"] / found["theory"].where(found["theory"] > 0) - 1)
+    cells["theory"] = [theory(row) for _, row in cells.iterrows()]
+    return cells.assign(error=cells["median"] / cells["theory"].where(cells["theory"] > 0) - 1)
 
 
 def phy(row: pd.Series) -> wifi.Phy:
@@ -68,10 +68,10 @@ def theory(row: pd.Series) -> float:
     of, payload, quantity = phy(row), row["payload_bytes"], row["quantity"]
     if row["set"] == "saturation" and row["sender"] == ALL_SENDERS:
         model = wifi.bianchi if row["backoff"] == "edca" else wifi.frozen
-        found = model(of, payload, row["stations"], row["cw_min"])
+        cell = model(of, payload, row["stations"], row["cw_min"])
         if quantity == "collision_probability":
-            return found.collision_probability
-        return found.goodput_mbit_s
+            return cell.collision_probability
+        return cell.goodput_mbit_s
     if row["set"] == "anomaly" and row["sender"] != ALL_SENDERS:
         other = wifi.Phy(row["other_mbit_s"], band_ghz=row["band_ghz"])
         return wifi.anomaly_mbit_s([of, other], payload)[0]
@@ -103,8 +103,8 @@ def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
         ("their collision probability, simulated", countdown_error(many), SATURATION_ERROR),
         ("anomaly: goodput of each", anomaly["error"], SATURATION_ERROR),
     ]
-    found = [(name, len(errors), errors.abs().max(), limit) for name, errors, limit in rows]
-    table = pd.DataFrame(found, columns=["compared", "cases", "largest_error", "limit"])
+    largest = [(name, len(errors), errors.abs().max(), limit) for name, errors, limit in rows]
+    table = pd.DataFrame(largest, columns=["compared", "cases", "largest_error", "limit"])
     return table.assign(holds=table["largest_error"] <= table["limit"])
 
 

@@ -52,7 +52,7 @@ class Phy:
     def control_mbit_s(self) -> float:
         """Rate of the ACK: the highest of 6, 12 and 24 that the data's modulation reaches, 9.7."""
         rate = self.rate_mbit_s or (6, 12, 18, 24, 36, 48, 54, 54)[self.mcs % 8]
-        return max(one for one in (6, 12, 24) if one <= rate)
+        return max(basic for basic in (6, 12, 24) if basic <= rate)
 
 
 def ofdm_us(phy: Phy, rate_mbit_s: float, length: int) -> float:
@@ -92,10 +92,10 @@ def mpdu_bytes(phy: Phy, payload: int) -> int:
 
 def psdu_bytes(phy: Phy, payload: int, frames: int) -> int:
     """Length of an A-MPDU of so many frames; one alone goes without a delimiter. 8.6.1."""
-    one = mpdu_bytes(phy, payload)
+    frame = mpdu_bytes(phy, payload)
     if frames == 1:
-        return one
-    return (frames - 1) * 4 * ceil((_DELIMITER + one) / 4) + _DELIMITER + one
+        return frame
+    return (frames - 1) * 4 * ceil((_DELIMITER + frame) / 4) + _DELIMITER + frame
 
 
 def frames_an_ampdu(phy: Phy, payload: int, most: int = 32) -> int:
