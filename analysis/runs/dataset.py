@@ -30,7 +30,7 @@ from qdisclab.analysis.runs.flentfile import (
     FlentFile,
     read_flent,
 )
-from qdisclab.emulation import datafile, project
+from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 from qdisclab.emulation.host.pool import workers
 from qdisclab.emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
@@ -72,10 +72,6 @@ class Dataset(NamedTuple):
     runs: pd.DataFrame
 
 
-#: Where the relative paths in notebooks begin; papermill may be called from elsewhere.
-NOTEBOOKS = project.folder("notebooks")
-
-
 def find_runs(
     root: Path,
     paper: str,
@@ -92,18 +88,15 @@ def find_runs(
 
     They come by experiment, congestion control and era in the order given, and then by their paths.
     `length` is that of the load, empty for the experiment's own; it and `qdiscs` are mappings where
-    experiments differ. With `reduced`, also runs without their data are returned. A `root` that is
-    not there is looked for from the notebooks' folder. What has no run is left out. Raises
-    DataError where there is none at all, and for a file that is no provenance; OnlyMeasures where a
-    cell has no run with its data, unless `reduced`.
+    experiments differ. With `reduced`, also runs without their data are returned. What has no run
+    is left out. Raises DataError where there is none at all, and for a file that is no provenance;
+    OnlyMeasures where a cell has no run with its data, unless `reduced`.
     """
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     require_text("paper", paper)
     require_texts("experiments", names)
     if isinstance(qdiscs, Mapping):
         require_several("experiments", names, qdiscs)
-    if not root.exists():
-        root = NOTEBOOKS / root
     every = index_of(root, paper)
     chosen: list[RunFile] = []
     missing: list[str] = []

@@ -2,14 +2,16 @@
 
 import ast
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import MutableMapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from qdisclab.analysis.errors import DataError, require_kind, require_one
-from qdisclab.analysis.runs.dataset import NOTEBOOKS
+from qdisclab.analysis.errors import DataError, require_kind
+from qdisclab.emulation import project
 from qdisclab.emulation.study import studies
+from qdisclab.emulation.study.schema import unknown
 
+NOTEBOOKS: Final = project.folder("notebooks")
 TEXT, TEXTS = ("text",), ("list of texts",)
 TAKEN: Final = {  # what a figure's file says of its runs: key -> the kinds of values
     **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table"), TEXT),
@@ -45,16 +47,26 @@ def notebook_called(name: str, study: object = None) -> Path:
     raise DataError.of(folders[0], f"has no {file}", "Write the notebook's own name")
 
 
-def require_kinds(notebook: str, given: Mapping[str, object]) -> None:
+def require_kinds(notebook: str, given: MutableMapping[str, Any]) -> None:
     """Raise DataError where `given`, the names of a notebook that runs, has a parameter of another
-    kind than the notebook of that name has it, or papermill was given one that it does not have."""
-    own = defaults(notebook_called(notebook, given.get("study")))
+    kind than the notebook of that name has it, or papermill was given one that it does not have.
+
+    Defaults that are paths begin in the notebook's folder; where it runs elsewhere, they are made
+    to.
+    """
+    path = notebook_called(notebook, given.get("study"))
+    defined = defaults(path)
     cells = given.get("In")
-    for name in injected(cells if isinstance(cells, list) else ()):
-        if name not in OF_FIGURES:
-            require_one("parameters", name, own)
-    for name, default in own.items():
+    set_here = injected(cells if isinstance(cells, list) else ())
+    for name in set_here:
+        if name not in OF_FIGURES and name not in defined:
+            wrong, todo = unknown("parameter", name, defined)
+            raise DataError.of(path.name, wrong, todo)
+    for name, default in defined.items():
         require_kind(name, given[name], default)
+        here = isinstance(default, str) and default.startswith("..") and given[name] == default
+        if here and name not in set_here and path.parent.resolve() != Path.cwd():
+            given[name] = str((path.parent / default).resolve())
 
 
 def injected(cells: Sequence[str]) -> list[str]:
