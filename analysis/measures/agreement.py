@@ -21,11 +21,7 @@ NONE_SEEN: Final = 3.0  # events at most, with 95 % certainty, where none was se
 
 
 def spread(
-    std: ArrayLike,
-    seeds: ArrayLike,
-    *,
-    repetitions: int = REPETITIONS,
-    median: bool = False,
+    std: ArrayLike, seeds: ArrayLike, *, repetitions: int = REPETITIONS, median: bool = False
 ) -> Floats:
     """Return how far the mean of so many `repetitions` may lie from that of ours, by chance alone.
 

@@ -16,9 +16,7 @@ TOTAL: Final = "goodput_total_mbit_s"
 SILENT: Final = "unanswered_percent"
 PER_RUN: Final = [*RUN, "experiment"]
 
-METRICS: Final = {
-    "unanswered_percent": Metric("steps without an answer to a ping", "%"),
-}
+METRICS: Final = {"unanswered_percent": Metric("steps without an answer to a ping", "%")}
 
 
 def probes_ms(data: Dataset) -> pd.Series:

@@ -67,12 +67,7 @@ MEASURED: Final = pa.DataFrameSchema(
 """One row per run and metric, in the metric's unit, or one of NOTHING; and of SAME_AS."""
 
 
-def measure_study(
-    study: StudyFolder,
-    data: Path,
-    *,
-    jobs: int | None = None,
-) -> pd.DataFrame:
+def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) -> pd.DataFrame:
     """Return the table of MEASURED of every run of `study` below `data`.
 
     An era is as `RunFile` has it, with the kernel where it is not the default. Runs of another
@@ -201,9 +196,7 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
 
 
 def _table(
-    measures: Mapping[str, Measure],
-    runs: Sequence[RunFile],
-    numbers: Sequence[Mapping[str, float]],
+    measures: Mapping[str, Measure], runs: Sequence[RunFile], numbers: Sequence[Mapping[str, float]]
 ) -> pd.DataFrame:
     """Return a row per run and metric that it has a number of, or one of NOTHING.
 

@@ -12,12 +12,7 @@ from matplotlib.patches import Ellipse as EllipsePatch
 
 from qdisclab.analysis.measures.metrics import GOODPUT, INDUCED, covariance_ellipse
 from qdisclab.analysis.plots.marks import handle, point
-from qdisclab.analysis.plots.panels import (
-    PUBLISHED_CC,
-    grid,
-    legend,
-    qdisc_legend,
-)
+from qdisclab.analysis.plots.panels import PUBLISHED_CC, grid, legend, qdisc_legend
 from qdisclab.analysis.plots.style import Palette
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.settings import Setting, of_setting

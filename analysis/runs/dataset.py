@@ -200,10 +200,7 @@ def _instead(name: str, here: Sequence[RunFile], every: Sequence[RunFile]) -> st
 
 
 def read_runs(
-    files: Sequence[RunFile],
-    *,
-    kinds: Collection[str] = tuple(KINDS),
-    jobs: int | None = None,
+    files: Sequence[RunFile], *, kinds: Collection[str] = tuple(KINDS), jobs: int | None = None
 ) -> Dataset:
     """Read runs into the tables of a Dataset, in parallel where there are many.
 

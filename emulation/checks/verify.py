@@ -209,11 +209,7 @@ def sample(runs: list[Shipped], number: int) -> list[Shipped]:
 
 
 def verify(
-    old: Shipped,
-    kernel: Kernel,
-    root: RootFs,
-    measure: Measure,
-    probing: bool = True,
+    old: Shipped, kernel: Kernel, root: RootFs, measure: Measure, probing: bool = True
 ) -> Repetition:
     """Repeat the run `old` in a scratch folder and compare the two.
 

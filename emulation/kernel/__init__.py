@@ -8,12 +8,4 @@ takes a series or the digest of a cached kernel, `check_named` says whether ther
 from qdisclab.emulation.kernel.builder import Kernel, build, check_named, find, kernels, named
 from qdisclab.emulation.kernel.recipe import all_series
 
-__all__ = [
-    "Kernel",
-    "all_series",
-    "build",
-    "check_named",
-    "find",
-    "kernels",
-    "named",
-]
+__all__ = ["Kernel", "all_series", "build", "check_named", "find", "kernels", "named"]

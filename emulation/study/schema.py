@@ -218,8 +218,7 @@ Spans = Annotated[
 Length = Annotated[Duration, _Read("a time", Duration, partial(_positive, example="60 s"), "60 s")]
 Memory = Annotated[Size, _Read("a size", Size, _bootable, MEMORY)]
 TestName = Annotated[
-    str,
-    matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -"),
+    str, matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -")
 ]
 Settings = Annotated[
     tuple[tuple[str, str], ...],

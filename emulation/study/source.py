@@ -13,15 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path as FilePath
 from typing import Any
 
-from yaml import (
-    AliasEvent,
-    CBaseLoader,
-    MappingNode,
-    Node,
-    ScalarNode,
-    SequenceNode,
-    YAMLError,
-)
+from yaml import AliasEvent, CBaseLoader, MappingNode, Node, ScalarNode, SequenceNode, YAMLError
 from yaml.composer import Composer
 
 from qdisclab.emulation import datafile

@@ -161,8 +161,7 @@ def interruptible() -> Iterator[None]:
 
 @pytest.mark.usefixtures("interruptible")
 @pytest.mark.parametrize(
-    ("first", "status"),
-    [(signal.SIGINT, errors.INTERRUPTED), (signal.SIGTERM, errors.TERMINATED)],
+    ("first", "status"), [(signal.SIGINT, errors.INTERRUPTED), (signal.SIGTERM, errors.TERMINATED)]
 )
 def test_what_ends_a_command_lets_it_clear_away(
     first: signal.Signals, status: int, gbw2015: Path, monkeypatch: pytest.MonkeyPatch
@@ -255,10 +254,7 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (
-            ("--rig", "gbw2015/rrul --seed 3"),
-            "--rig gbw2015/rrul --seed 3: its --seed 3 has",
-        ),
+        (("--rig", "gbw2015/rrul --seed 3"), "--rig gbw2015/rrul --seed 3: its --seed 3 has"),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
         (("--rig", "gbw2015/rrul", "--", "on", "client"), "on client: no command is given; "),
         (

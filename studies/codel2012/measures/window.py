@@ -178,10 +178,7 @@ def measure(run: RunFile) -> dict[str, float]:
     standing = queue[spans > 0]
     rates = [
         float(1 / np.mean(np.diff(times[(times >= since) & (times < flow.length_ms)])))
-        for times in (
-            flow.packets["queued"].to_numpy(),
-            flow.packets["left"].to_numpy(),
-        )
+        for times in (flow.packets["queued"].to_numpy(), flow.packets["left"].to_numpy())
     ]
     return {
         "second_waits_ms": float(waits[1]),

@@ -13,8 +13,7 @@ from tests import ROOT
 
 
 @pytest.mark.parametrize(
-    ("choice", "said"),
-    [({"qdisc": "coddel"}, "did you mean"), ({"era": "2013x"}, "unknown era")],
+    ("choice", "said"), [({"qdisc": "coddel"}, "did you mean"), ({"era": "2013x"}, "unknown era")]
 )
 def test_what_cannot_be_chosen_is_said_in_the_panel(
     choice: dict[str, str], said: str, tmp_path: Path

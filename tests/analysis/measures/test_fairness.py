@@ -19,8 +19,7 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
 
 
 @pytest.mark.parametrize(
-    ("goodputs", "index"),
-    [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([3, 1], 0.8), ([0.5], 1)],
+    ("goodputs", "index"), [([1, 1, 1, 1], 1), ([1, 0, 0, 0], 0.25), ([3, 1], 0.8), ([0.5], 1)]
 )
 def test_jain(goodputs: list[float], index: float) -> None:
     assert fairness.jain(goodputs) == pytest.approx(index)

@@ -11,14 +11,7 @@ import numpy as np
 import pytest
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.runs.flentfile import (
-    RERUN,
-    TESTS,
-    Loss,
-    flows_began_s,
-    kind_of,
-    read_flent,
-)
+from qdisclab.analysis.runs.flentfile import RERUN, TESTS, Loss, flows_began_s, kind_of, read_flent
 
 BEGAN = 1000.0  # s since 1970, of the first flow
 LENGTH = 4.0  # s of load

@@ -42,12 +42,7 @@ def test_ecn_that_comes_to_nothing_is_noted(asked: dict[str, Any], said: str) ->
         },
         {"qdisc": "cake", "cc": "dctcp"},
         {"qdisc": "fq_codel", "settings": {"rig.sysctls.net.ipv4.tcp_ecn": [2]}},
-        {
-            "qdisc": "dualpi2",
-            "kernel": "7.2",
-            "cc": "dctcp",
-            "settings": {"qdisc.any_ect": [True]},
-        },
+        {"qdisc": "dualpi2", "kernel": "7.2", "cc": "dctcp", "settings": {"qdisc.any_ect": [True]}},
     ],
 )
 def test_what_works_is_not_noted(asked: dict[str, Any]) -> None:

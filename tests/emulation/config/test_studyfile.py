@@ -68,14 +68,8 @@ def test_probes_of_an_experiment(first_of: Read) -> None:
     [
         ("[packet]", "19: experiments.first.probes[0]: unknown kind 'packet', did you mean 'packe"),
         ("[qdisc, 5]", "19: experiments.first.probes[1]: 5 is not a probe; write e.g. 'packets'"),
-        (
-            "['packets:x']",
-            "19: experiments.first.probes[0]: no node 'x'; nodes: client, router_up",
-        ),
-        (
-            "['packets:client']",
-            "19: experiments.first.probes[0]: no queue under test at 'client'",
-        ),
+        ("['packets:x']", "19: experiments.first.probes[0]: no node 'x'; nodes: client, router_up"),
+        ("['packets:client']", "19: experiments.first.probes[0]: no queue under test at 'client'"),
     ],
 )
 def test_a_probe_that_a_file_cannot_have(refusal: Refusal, probes: str, said: str) -> None:
@@ -107,11 +101,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         ("format: 1\n", "", "1: format: is missing; add it"),
         ("study: mine", "paper: mine", "2: paper: unknown key 'paper'; valid: format, study, "),
         ("study: mine", "study: ../x", "2: study: '../x' is not a name; write lower-case letters"),
-        (
-            "kind: codel",
-            "kind: htb",
-            "8: qdiscs.mine.kind: unknown kind 'htb'; valid: bfifo, cake",
-        ),
+        ("kind: codel", "kind: htb", "8: qdiscs.mine.kind: unknown kind 'htb'; valid: bfifo, cake"),
         (
             "kind: codel",
             "kind: codl",
@@ -120,11 +110,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         ("100 packets", "100", "9: qdiscs.mine.options.limit: '100': a bare number has no unit"),
         ("limit: 100", "limt: 100", "9: qdiscs.mine.options.limt: unknown option of codel 'limt'"),
         ("target: 1 ms", "target: 1", "10: qdiscs.mine.by.rtt.5 ms.target: '1': a bare number has"),
-        (
-            "'#123456'",
-            "red",
-            "11: qdiscs.mine.color: 'red' is not a colour; write e.g. '#882255'",
-        ),
+        ("'#123456'", "red", "11: qdiscs.mine.color: 'red' is not a colour; write e.g. '#882255'"),
         ("marker: p", "marker: x", "12: qdiscs.mine.marker: unknown marker 'x'; valid: p, d"),
         ("{sets: rig.base_rtt}", "{}", "5: axes.rtt: needs either 'sets' or 'values'; e.g. 'sets:"),
         ("  first:", "  First:", "15: experiments.First: 'First' is not a name; write lower-case"),

@@ -148,9 +148,7 @@ def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
     assert len(seen) == 6
 
 
-def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(
-    recipe_dir: Path,
-) -> None:
+def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(recipe_dir: Path) -> None:
     def names() -> tuple[str, str]:
         made = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 12", ["ARCH=um"])
         return recipes.digest("s", made), recipes.identity("s", made)

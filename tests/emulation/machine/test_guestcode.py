@@ -28,10 +28,7 @@ SOURCES = {path.stem: path for place in PLACES for path in place.glob("*.py")}
 SUITE = "suite.py"
 
 #: Programs that a module starts, and files that it copies, by their path.
-BESIDE = {
-    "ditg": "ditg_pickle.py",
-    "web": "web_getter.py",
-}
+BESIDE = {"ditg": "ditg_pickle.py", "web": "web_getter.py"}
 
 
 def run_job(tool: str = "flent", *servers: str, **more: Any) -> dict[str, Any]:
@@ -109,7 +106,7 @@ def test_only_what_a_job_needs_gets_into_its_guest(tmp_path: Path) -> None:
     assert names(run_job("programs")) - plain == {*TOOLS["programs"]}
     shell = names(run_job(work="shell", shell={}))
     assert shell - plain == {
-        *("shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py"),
+        *("shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py")
     }
     assert names({"work": "boot"}) == {*START}
     vm.prepare(tmp_path, tmp_path, run_job("flent", "ditg"))

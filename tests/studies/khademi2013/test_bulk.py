@@ -96,9 +96,7 @@ def test_what_does_not_agree_is_an_error(wired: Made) -> None:
         reduced(guest, run)
 
 
-def test_data_of_downloads_and_answers_to_uploads_are_in_the_queue(
-    wifi: Made,
-) -> None:
+def test_data_of_downloads_and_answers_to_uploads_are_in_the_queue(wifi: Made) -> None:
     guest, run = wifi
     guest.finish()
     found = reduced(guest, run)

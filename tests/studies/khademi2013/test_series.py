@@ -27,10 +27,7 @@ FLOWS, STEPS = 4, 20
 def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Four flows of 1, 2, 3 and 4 Mbit/s for 20 s, beside which one in ten packets is a ping."""
     (run,) = select(
-        experiment("khademi2013/pings_4"),
-        qdisc="codel_5ms",
-        seed=1,
-        length=Duration(STEPS * 10**9),
+        experiment("khademi2013/pings_4"), qdisc="codel_5ms", seed=1, length=Duration(STEPS * 10**9)
     )
     arrived = np.arange(0, STEPS * 10_000, 40)
     packets = pd.DataFrame(
@@ -69,8 +66,7 @@ def test_the_series_are_what_was_measured(file: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("plot", "words"),
-    [("upload", ["BE"]), ("totals", ["Upload", "Ping (ms)"]), ("box_totals", [])],
+    ("plot", "words"), [("upload", ["BE"]), ("totals", ["Upload", "Ping (ms)"]), ("box_totals", [])]
 )
 def test_flents_plotter_draws_it(file: Path, tmp_path: Path, plot: str, words: list[str]) -> None:
     drawn = tmp_path / "drawn.svg"
