@@ -37,7 +37,8 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     for folder in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
         try:
             digests[folder.name] = module.build(built, folder).digest
-        except KernelBuildError as error:  # some parts of eras are code of the default kernel's
+        except (KernelBuildError, MissingTool) as error:
+            # Some parts of eras are code of the default kernel's; the bundle has none for others.
             if built.series == DEFAULT_KERNEL:
                 raise
             print(f"left out for {built.series}: {folder.name}: {error}", file=sys.stderr)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from qdisclab.emulation import kernel
-from qdisclab.emulation.errors import KernelBuildError
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.kernel.make import TOOLS
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
@@ -116,16 +116,17 @@ def test_the_image_has_the_kernels_of_all_runs_that_ship(
 
 
 @pytest.mark.kernel
+@pytest.mark.parametrize("error", [KernelBuildError, MissingTool])
 def test_modules_that_do_not_fit_another_kernel_are_named(
-    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[Exception]
 ) -> None:
     def build(kernel: kernel.Kernel, folder: Path) -> Any:
         if folder.name == "quickack":
-            raise KernelBuildError("the module does not build")
+            raise error("the module does not build")
         return SimpleNamespace(digest="0")
 
     monkeypatch.setattr(module, "build", build)
-    with pytest.raises(KernelBuildError):
+    with pytest.raises(error):
         ready.identity("modules", None)
     monkeypatch.setattr(ready, "DEFAULT_KERNEL", "another")
     found = ready.identity("modules", DEFAULT_KERNEL)
