@@ -11,6 +11,7 @@ import pandas as pd
 
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.measures.timeline import pings
+from qdisclab.analysis.runs import reports
 from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.emulation.datafile import ROWS, read_rows
 
@@ -40,15 +41,16 @@ def measure(file: RunFile) -> Mapping[str, float]:
     """Return the numbers of METRICS that a run has."""
     table = pd.read_parquet(file.provenance.with_suffix(".sockets.parquet"))
     flows = {node: flow for node, of in table.groupby("node") if len(flow := _load(of))}
-    numbers = {}
     rates = {node: _rate(flow) for node, flow in flows.items()}
+    numbers = {}
     for node, name in (("sender1", "first"), ("sender2", "second")):
-        if node in rates:
-            numbers[f"l4s_{name}_mbit_s"] = rates[node]
+        if node in rates or name in _programs(file):  # that of a flow that starves is 0
+            numbers[f"l4s_{name}_mbit_s"] = rates.get(node, 0.0)
     if len(rates) == 2:
         numbers["l4s_ratio"] = rates["sender1"] / rates["sender2"]
     numbers["l4s_used"] = 100 * sum(rates.values()) / (float(file.link.split("/")[1]) * PAYLOAD)
-    numbers["l4s_marks"] = _marks(flows["sender1"])
+    if "sender1" in flows:
+        numbers["l4s_marks"] = _marks(flows["sender1"])
     numbers |= _delays(file)
     if file.experiment == "step":
         numbers |= _spike(flows["sender1"])
@@ -56,6 +58,11 @@ def measure(file: RunFile) -> Mapping[str, float]:
     if arrived := [row["udp_mbit_s"] for row in rows if row.get("time_s", 0) >= SETTLED_S]:
         numbers["l4s_udp_mbit_s"] = float(np.mean(arrived))
     return numbers
+
+
+def _programs(file: RunFile) -> set[str]:
+    """Return the names of the programs of a run."""
+    return {name for name, _ in reports.printed(file.provenance)}
 
 
 def _load(table: pd.DataFrame) -> pd.DataFrame:

@@ -6,9 +6,13 @@ import csv
 import json
 import subprocess
 import sys
+from types import SimpleNamespace
 
+import pandas as pd
 import pytest
 
+from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.study import study_at
 from tests import ROOT
 
 STUDY = ROOT / "studies" / "bugs"
@@ -41,3 +45,20 @@ def test_quick_cases_are_within_their_bounds() -> None:
     for name, value in rows.items():
         low, high = claims()[name]
         assert low <= value <= high, (name, value)
+
+
+def test_the_table_has_means_and_what_is_out_of_bounds() -> None:
+    own = study_at("bugs")
+    claim = next(one for one in read_claims(own) if one.note == "netem_limit")  # 0 to 20 packets
+    eras = ("modern", "modern", "modern@linux-7.2")
+    runs = [SimpleNamespace(era=era, value=of) for era, of in zip(eras, (10, 20, 21), strict=True)]
+    back = pd.DataFrame({"linux": ["7.2"], "case": ["netem_limit"], "value": [200.0]})
+    table = own.module("plots").by_case(
+        [claim], runs, lambda run: {"netem_limit": float(run.value)}, back
+    )
+    assert table.to_dict("records") == [
+        {
+            "case": "netem_limit", "without the bug": "0 to 20 packets",
+            "6.12": "15", "6.12 undone": "–", "7.2": "21 (no)", "7.2 undone": "200",
+        }
+    ]  # fmt: skip
