@@ -1,4 +1,4 @@
-"""A download over the kernel's TCP: tcp.py listen PORT CONTROL, or tcp.py fetch HOST PORT SECONDS."""
+"""A download over the kernel's TCP: tcp.py listen PORT CONTROL, or fetch HOST PORT SECONDS."""
 
 import contextlib
 import json
