@@ -19,7 +19,7 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import NoReturn
 
-from qdisclab.emulate.commands.dataerrors import missing_package
+from qdisclab.emulate.dataerrors import missing_package
 from qdisclab.emulation import errors
 from qdisclab.emulation.errors import ConfigError, EmulationError, Terminated, printable
 from qdisclab.emulation.host import confine, storage

@@ -14,7 +14,7 @@ def __getattr__(name: str) -> Any:
         try:
             from qdisclab.analysis.lab import open_study  # pandas takes a second to import
         except ModuleNotFoundError as error:
-            from qdisclab.emulate.commands.dataerrors import missing_package
+            from qdisclab.emulate.dataerrors import missing_package
 
             raise ImportError(missing_package(error)) from error
         return open_study

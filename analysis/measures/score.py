@@ -13,9 +13,12 @@ import pandera.pandas as pa
 
 from qdisclab.analysis.measures.metrics import Interval, confidence_interval
 from qdisclab.analysis.measures.table import measure_run
+from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import read_record, run_at
 from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.published import read_table
+from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.study import studies
 
 STUDY: Final = "rfc7928"
@@ -120,3 +123,18 @@ def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
     for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
         means[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
     return means
+
+
+def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
+    """Return the runs that score each (qdisc, congestion control), and those without load that the
+    time of a page is divided by."""
+    runs = [run for pair in contestants for run in runs_of(*pair, series, LABELS)]
+    for cc in dict.fromkeys(cc for _, cc in contestants):
+        runs += runs_of(UNLOADED_QDISC, cc, series, (IDLE,))
+    return runs
+
+
+def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) -> list[Run]:
+    """Return all runs that score `qdisc` under flows of `cc`; `ConfigError` for an unknown one."""
+    chosen = [experiment(f"{STUDY}/{label}") for label in labels]
+    return [run for of in chosen for run in select(of, qdisc=qdisc, cc=cc, kernel=series)]

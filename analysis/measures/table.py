@@ -9,8 +9,9 @@ the measure is made of.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
 
@@ -193,6 +194,11 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
             what = f"returns {value!r} for {name} of {run.run}"
             raise DataError.of(measure.place, what, wanted) from error
     return numbers
+
+
+def measure_beside(data: Path) -> Callable[[RunFile], Mapping[str, float]]:
+    """Return `measure_run`, whose numbers are divided by those of the runs below `data`."""
+    return lambda run: measure_run(replace(run, root=data))
 
 
 def _table(

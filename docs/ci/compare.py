@@ -13,7 +13,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from qdisclab.emulate.commands.run import numbers
+from qdisclab.analysis.measures.table import measure_beside
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.runs.bisect import Condition
 from qdisclab.emulation.runs.index import run_file
@@ -21,7 +21,7 @@ from qdisclab.emulation.runs.index import run_file
 
 def measured(data: Path) -> dict[str, Mapping[str, float]]:
     """Return what each run below `data` measured, by the path of its provenance."""
-    measure = numbers(data)
+    measure = measure_beside(data)
     paths = sorted(data.rglob("seed-*.json"))
     if not paths:
         raise ConfigError("there are no runs", str(data), "do them: emulate run … --output FOLDER")

@@ -19,8 +19,8 @@ import json
 import sys
 from typing import Any
 
-from qdisclab.emulate.commands.arguments import kernel_name, positive, seconds
-from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulate.arguments import kernel_name, positive, seconds
+from qdisclab.emulate.kernels import named
 from qdisclab.emulation.checks import bench, ns3
 from qdisclab.emulation.checks.bench import QUANTITIES, Checkout
 from qdisclab.emulation.host import facts

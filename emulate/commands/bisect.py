@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from qdisclab.emulate.commands.run import add_length, add_selection, numbers, selection
+from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.kernel.builder import Kernel
@@ -88,12 +88,14 @@ def _selected(words: list[str], kernel: str | None = None) -> argparse.Namespace
 
 def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
     """Test what is checked out at `place`, and say so."""
+    from qdisclab.analysis.measures.table import measure_beside  # pandas takes a second to import
+
     data = output / "data"
 
     def measured(kernel: Kernel) -> list[Mapping[str, float]]:
         runs, root = selection(_selected(words, kernel.digest)), rootfs.build()
         done = [execute(run, kernel, root, data, keep=output / "failed") for run in runs]
-        return [numbers(data)(run_file(data, result.provenance)) for result in done]
+        return [measure_beside(data)(run_file(data, result.provenance)) for result in done]
 
     step = bisect.test(place, condition, measured, output / LOG)
     result = step.why if step.value is None else f"{condition.name} {step.value:g}"

@@ -14,7 +14,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.commands.dataerrors import missing_package
+from qdisclab.emulate.dataerrors import missing_package
 from qdisclab.emulation import project
 from qdisclab.emulation.config import ownfile, remarks
 from qdisclab.emulation.config.catalogue import load, select

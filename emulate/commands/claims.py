@@ -15,7 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulate.table import print_table
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.study import studies, trust
 

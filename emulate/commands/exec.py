@@ -15,39 +15,35 @@ import shutil
 import stat
 import sys
 import tempfile
-from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TypeVar
 
-from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
-from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulate.arguments import (
+    add_unconfined,
+    kernel_name,
+    memory,
+    quantity,
+    seconds,
+    warn,
+    whole,
+)
+from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import (
     ConfigError,
     EmulationError,
     GuestHung,
-    MissingTool,
     NotReproduced,
 )
 from qdisclab.emulation.host import cpus, seal
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs, vm
-from qdisclab.emulation.machine.layer import Layer
-from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
-from qdisclab.emulation.model.units import Duration, Quantity, Size, UnitError
-from qdisclab.emulation.programs.guest_root import GuestRoot
+from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs.taken import taken
 from qdisclab.emulation.runs import execution
 from qdisclab.emulation.runs.execution import Execution, Outcome
-from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
-
-Q = TypeVar("Q", bound=Quantity)
-
-#: The part of the guest's memory that files may take; its file system takes half.
-MOST_FILES = 0.4
 
 _HUNG = (
     "something computes without sleeping, or sends over a link without a rate (docs/exec.md); "
@@ -131,14 +127,15 @@ def run(args: argparse.Namespace) -> int:
     """Execute the command, and return its exit status."""
     wanted, series = requested(args)
     if _has_input():
-        _warn(_INPUT)
+        warn(_INPUT)
     built, root = named(series), rootfs.build()
-    wanted = replace(wanted, layers=system(root, args.package))
+    wanted = replace(wanted, layers=layer.of_commands(root, args.package, warn))
     from qdisclab.emulation.programs import instructions
 
-    warnings = instructions.of_programs(guest(wanted, root), wanted.command[:1], wanted.files)
-    for text in (*_of_host(wanted, root), *warnings):
-        _warn(text)
+    guest = wanted.guest(root)
+    warnings = instructions.of_programs(guest, wanted.command[:1], wanted.files)
+    for text in (*guest.missing(wanted.command[1:]), *warnings):
+        warn(text)
     keep = cache_dir("failed") / f"exec-{os.getpid()}"
     place = None if args.output is None else args.output.absolute()
     with tempfile.TemporaryDirectory(prefix=".exec-", dir=_parent(place)) as scratch:
@@ -153,9 +150,9 @@ def run(args: argparse.Namespace) -> int:
         except EmulationError as error:
             if isinstance(error, GuestHung) and vm.MORE_MEMORY not in error.todo:
                 error.todo = _HUNG
-            show(keep / "job" / "out" / "programs" / execution.NAME)
+            execution.show(keep / "job" / "out" / "programs" / execution.NAME)
             raise
-        show(outcome.folder)
+        execution.show(outcome.folder)
         for note in outcome.ending.notes:
             print(f"note: {note}", file=sys.stderr)
         if place is None and outcome.files:
@@ -169,21 +166,6 @@ def run(args: argparse.Namespace) -> int:
         if place is not None:
             _replace(outcome.folder, place)
     return outcome.status
-
-
-def system(root: RootFs, packages: Sequence[str] = ()) -> tuple[Layer, ...]:
-    """Return the layers of `packages` and of a Debian system; without the latter, with a warning,
-    where it cannot be had."""
-    layers = (layer.build(root, packages),) if packages else ()
-    try:
-        return (*layers, layer.system(root))
-    except MissingTool as error:
-        _warn(f"the guest lacks commands such as diff and killall: {error}")
-        return layers
-
-
-def _warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr, flush=True)
 
 
 def _has_input() -> bool:
@@ -218,27 +200,6 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
     )
 
 
-def guest(wanted: Execution, root: RootFs) -> GuestRoot:
-    """Return what the programs of an execution find in their guest."""
-    return GuestRoot([*(layer.path for layer in wanted.layers), root.path], wanted.files)
-
-
-def _of_host(wanted: Execution, root: RootFs) -> Iterator[str]:
-    """Yield a warning for each word that is a path of this machine and none of the guest.
-
-    They are no part of the record: they say something about this machine.
-    """
-    has, here = guest(wanted, root).has, Path.cwd()
-    for word in wanted.command[1:]:
-        if not word.startswith("/") or not os.path.exists(word) or has(word):  # noqa: PTH110
-            continue
-        todo = "copy it to the current folder, and name it without '/' at the front"
-        if Path(word).is_relative_to(here) and word != str(here):
-            todo = f"write {shlex.quote(str(Path(word).relative_to(here)))}"
-            todo += " and name the folder with --file" if Path(word).is_dir() else ""
-        yield f"{word} is on this machine and not in the guest; {todo}"
-
-
 def requested(args: argparse.Namespace) -> tuple[Execution, str]:
     """Return the execution that the options ask for, without layers, and the name of its kernel."""
     words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
@@ -260,7 +221,7 @@ def requested(args: argparse.Namespace) -> tuple[Execution, str]:
         looks=args.looks,
     )
     _check_output(args.output)
-    check_room(wanted)
+    wanted.check_room()
     if not 0 <= wanted.seed < 2**64:
         raise ConfigError("is not a seed", f"--seed {wanted.seed}", "write a number below 2^64")
     return wanted, series
@@ -270,7 +231,7 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
     """Return the run whose rig is wanted, if any, and the name of the kernel."""
     if args.rig is None:
         return None, DEFAULT_KERNEL if args.kernel is None else args.kernel
-    from qdisclab.emulate.commands.run import add_selection, selection
+    from qdisclab.emulate.selection import add_selection, with_rig
 
     parser = argparse.ArgumentParser(prog="emulate exec --rig", add_help=False)
     add_selection(parser)
@@ -285,15 +246,8 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
         raise ConfigError(what, f"--rig {args.rig}", "give --seed to `emulate exec` itself")
     if args.kernel is not None:
         selected.kernel = args.kernel
-    run = selection(selected)[0]
-    return with_rig(run), run.kernel
-
-
-def with_rig(run: Run) -> Run:
-    """Return `run`; raise `ConfigError` if it has no rig."""
-    if not run.topology.nodes:
-        raise ConfigError("has no rig", run.id, "choose a run that has one")
-    return run
+    run = with_rig(selected)
+    return run, run.kernel
 
 
 def _node(name: str, rig: Run | None, where: str) -> str:
@@ -304,27 +258,11 @@ def _node(name: str, rig: Run | None, where: str) -> str:
     return name
 
 
-def _quantity(kind: type[Q], text: str | None, option: str, example: str) -> Q | None:
-    try:
-        return None if text is None else kind.parse(text, example)
-    except UnitError as error:
-        raise ConfigError(str(error), option) from error
-
-
 def _timeout(text: str | None) -> Duration:
-    timeout = _quantity(Duration, text, "--timeout", "10 min")
+    timeout = quantity(Duration, text, "--timeout", "10 min")
     if timeout is not None and not timeout.nanoseconds:
         raise ConfigError("a timeout of 0 leaves no time", "--timeout", "give more than 0")
     return execution.TIMEOUT if timeout is None else timeout
-
-
-def memory(text: str | None) -> Size | None:
-    """Return the memory that `--memory` names; raise `ConfigError` for less than a guest needs."""
-    size = _quantity(Size, text, "--memory", MEMORY)
-    if size is not None and size < LEAST_MEMORY:
-        what = f"'{size}' is not a possible memory of a guest"
-        raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")
-    return size
 
 
 def _check_output(place: Path | None) -> None:
@@ -338,30 +276,11 @@ def _check_output(place: Path | None) -> None:
         raise ConfigError(what, f"--output {place}", "name another folder, or remove it")
 
 
-def check_room(wanted: Execution) -> None:
-    """Raise `ConfigError` where the guest's memory, in which its files are, cannot hold them."""
-    files_mib = sum(file.source.stat().st_size for file in wanted.files) / 2**20
-    if files_mib > wanted.memory_mib * MOST_FILES:
-        what = f"the files have {files_mib:.0f} MiB, too many for {wanted.memory_mib} MiB of memory"
-        raise ConfigError(what, "--memory", f"give '{files_mib / MOST_FILES + 1:.0f} MiB' or more")
-
-
 def _parent(place: Path | None) -> Path | None:
     if place is None:
         return None
     place.parent.mkdir(parents=True, exist_ok=True)
     return place.parent
-
-
-def show(folder: Path) -> None:
-    """Print the output of the command again."""
-    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
-        path = folder / name
-        if path.exists():
-            stream.flush()
-            with path.open("rb") as file:
-                shutil.copyfileobj(file, stream.buffer)
-            stream.flush()
 
 
 def _print_files(files: list[str]) -> None:

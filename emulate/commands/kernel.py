@@ -5,15 +5,13 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.commands.arguments import positive
+from qdisclab.emulate.arguments import positive
+from qdisclab.emulate.kernels import named, shown_progress
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
-from qdisclab.emulation.host import terminal
 from qdisclab.emulation.kernel import archive, module, tree
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
@@ -55,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "build":
         if args.tree is not None:
             return _build_tree(args)
-        with _shown(sys.stderr.isatty()) as progress:
+        with shown_progress(sys.stderr.isatty()) as progress:
             built = kernel.build(
                 series=args.series,
                 source=args.source,
@@ -101,30 +99,11 @@ def _build_tree(args: argparse.Namespace) -> int:
     if args.series or args.source or args.keep_source:
         what = "has a series and a source of its own"
         raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
-    with _shown(sys.stderr.isatty()) as progress:
+    with shown_progress(sys.stderr.isatty()) as progress:
         built = tree.build(args.tree, args.jobs, progress)
     print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
     print(json.dumps(_record(built), indent=2) if args.json else built.path)
     return 0
-
-
-def named(name: str | None) -> kernel.Kernel:
-    """Return the kernel of a series, the default one for None, or with a digest.
-
-    If it is built now, its progress is shown.
-    """
-    shown: Callable[[str, float], None] | None = None
-    with ExitStack() as opened:
-
-        def progress(step: str, done: float) -> None:
-            nonlocal shown
-            if shown is None:
-                shown = opened.enter_context(_shown(sys.stderr.isatty()))
-            shown(step, done)
-
-        if name is None:
-            return kernel.build(progress=progress)
-        return kernel.named(name, progress=progress)
 
 
 def _record(built: kernel.Kernel) -> dict[str, Any]:
@@ -140,24 +119,3 @@ def _warn_unknown(built: kernel.Kernel) -> None:
             f"{source['sha256']} is recorded with the kernel",
             file=sys.stderr,
         )
-
-
-@contextmanager
-def _shown(is_terminal: bool) -> Iterator[Callable[[str, float], None]]:
-    """Yield what shows progress: in a line of a terminal, else a line per step and tenth of it."""
-    if not is_terminal:
-        last: tuple[str, int] = ("", 0)
-
-        def lines(step: str, done: float) -> None:
-            nonlocal last
-            now = (step, int(done * 10))
-            if now != last:
-                last = now
-                share = f" {now[1] * 10} %" if now[1] else ""
-                print(f"kernel: {step}{share}", file=sys.stderr, flush=True)
-
-        yield lines
-        return
-
-    with terminal.line() as show:
-        yield lambda step, done: show(f"kernel: {step}" + (f" {done:.0%}" if done else ""))

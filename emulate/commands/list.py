@@ -14,7 +14,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulate.table import print_table
 from qdisclab.emulation.config.catalogue import experiment, experiments, load
 from qdisclab.emulation.kinds.probes.probe import recorded
 from qdisclab.emulation.model.qdisc import Qdisc

@@ -10,36 +10,26 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.commands.arguments import Once, add_unconfined, kernel_name, positive, whole
-from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulate.arguments import add_unconfined, positive
+from qdisclab.emulate.kernels import named
+from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
 from qdisclab.emulation.config import remarks, request
-from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.host.cache import cache_dir
-from qdisclab.emulation.kernel import Kernel, check_named
+from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run
-from qdisclab.emulation.model.units import Duration, UnitError
 from qdisclab.emulation.runs import campaign
-from qdisclab.emulation.runs.index import RunFile
 from qdisclab.emulation.runs.run import Measure, Result, paths, require_flent, today
 from qdisclab.emulation.study import studies, trust
-from qdisclab.emulation.study.source import Source
-
-#: What belongs to a run and not to a point has options of its own.
-OPTIONS = ("seed", "length", "kernel")
-
-#: What takes an option of a qdisc away.
-NULL = ("null", "~")
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -111,78 +101,6 @@ def add_probes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
-    """Add the options that select runs of an experiment."""
-    parser.add_argument(
-        "experiment",
-        nargs=None if needed else "?",
-        help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
-    )
-    trust.add_option(parser)
-    parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
-    parser.add_argument(
-        "--qdisc", action="append", help="a name of the study, or a kind that Linux has: cake"
-    )
-    parser.add_argument("--cc", action="append", help="congestion control: cubic, reno, bbr")
-    parser.add_argument(
-        "--seed",
-        action="append",
-        type=whole,
-        help="a repetition, from 1 to 999999 (default: the study's)",
-    )
-    parser.add_argument(
-        "--set",
-        action="append",
-        default=[],
-        dest="settings",
-        metavar="AXIS=VALUE",
-        help="an axis of the study or any parameter: rig.base_rtt=20ms, qdisc.target=10ms, "
-        "traffic.flows=8; several values of one make a sweep",
-    )
-    parser.add_argument(
-        "--era",
-        action=Once,
-        help="behaviour of the kernel: modern, 2014, or with a switch more or less: "
-        "2014-no_gso (docs/eras.md; default: the study's, or else modern)",
-    )
-    parser.add_argument(
-        "--kernel",
-        action=Once,
-        type=kernel_name,
-        help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
-        "(default: the study's)",
-    )
-
-
-def add_length(parser: argparse.ArgumentParser) -> None:
-    """Add `--length`, of runs that have a load."""
-    parser.add_argument(
-        "--length", action=Once, help="of the load: 20 (seconds) or '20 s' (default: the study's)"
-    )
-
-
-def selection(args: argparse.Namespace) -> tuple[Run, ...]:
-    """Return the runs that the options of `add_selection` and `add_length` (if any) select."""
-    if args.kernel is not None:
-        check_named(args.kernel)
-    trust.ask(args.experiment, args.trust)
-    runs = select(
-        experiment(args.experiment),
-        link=args.link,
-        qdisc=args.qdisc,
-        cc=args.cc,
-        seed=args.seed,
-        length=_length(getattr(args, "length", None)),
-        era=args.era,
-        kernel=args.kernel,
-        settings=settings(args.settings),
-    )
-    if not runs:
-        what = "its sweep has none of these values together"
-        raise ConfigError(what, args.experiment, "see its points: emulate list")
-    return runs
-
-
 def _requested(args: argparse.Namespace) -> tuple[Run, ...]:
     """Return the runs that a file or the options ask for."""
     if args.run_file is None:
@@ -204,33 +122,6 @@ def data_folder(runs: Iterable[Run]) -> Path:
     return studies.data_folder(Path(folder)) if folder else Path(studies.DATA)
 
 
-def settings(given: Iterable[str]) -> dict[str, list[Any]]:
-    """Return the values by axis of options `--set`; raise `ConfigError` for one that is none."""
-    values: dict[str, list[Any]] = {}
-    for option in given:
-        axis, sign, text = option.partition("=")
-        source = Source.read(text)
-        nothing = source.value is None and text not in NULL
-        if not axis or not sign or source.problems or nothing:
-            what = f"'{option[:40]}' is not AXIS=VALUE"
-            if source.problems and axis and sign:
-                what = f"the value of '{axis}' {source.problems[0].what}"
-            raise ConfigError(what, "--set", "e.g. rig.base_rtt=20ms")
-        if axis in OPTIONS:
-            raise ConfigError(f"'{axis}' is an option of its own", "--set", f"write --{axis}")
-        values.setdefault(axis, []).append(source.value)
-    return values
-
-
-def _length(text: str | None) -> Duration | None:
-    if text is None:
-        return None
-    try:
-        return Duration.of_seconds(text)
-    except UnitError as error:
-        raise ConfigError(str(error), "--length") from error
-
-
 def run(args: argparse.Namespace) -> int:
     """Do the runs, and return the exit status."""
     runs = _requested(args)
@@ -250,7 +141,11 @@ def run(args: argparse.Namespace) -> int:
     built = named(runs[0].kernel)
     root = rootfs.build()
     output = args.output or data_folder(runs)
-    measure = numbers(output) if args.reduced else None
+    measure: Measure | None = None
+    if args.reduced:
+        from qdisclab.analysis.measures.table import measure_beside  # takes a second to import
+
+        measure = measure_beside(output)
     options = campaign.Options(args.keep, args.again, args.stale, probes, args.raw, measure)
     failed: list[EmulationError] = []
 
@@ -300,16 +195,6 @@ def _require_measure(run: Run, raw: bool) -> None:
     if raw:
         what = "keeps no data, and --raw keeps more than those"
         raise ConfigError(what, "--reduced", "leave out one or the other")
-
-
-def numbers(data: Path) -> Measure:
-    """Return what measures runs; numbers are divided by those of the runs below `data`."""
-    from qdisclab.analysis.measures.table import measure_run  # pandas takes a second to import
-
-    def numbers(file: RunFile) -> Mapping[str, float]:
-        return measure_run(replace(file, root=data))
-
-    return numbers
 
 
 def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:

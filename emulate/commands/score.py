@@ -12,9 +12,8 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, positive
-from qdisclab.emulate.commands.kernel import named
-from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulate.arguments import add_unconfined, kernel_name, positive
+from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import rootfs
@@ -75,7 +74,7 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         scorecard.recorded(args.record)  # which a mistake should not cost the runs
     data = args.output / "data"
-    results = _do(all_runs(contestants, args.kernel), data, args.jobs)
+    results = _do(score.all_runs(contestants, args.kernel), data, args.jobs)
     ours = score.measured(data, [result.provenance for result in results])
     card = scorecard.compare(ours, others)
     name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
@@ -86,24 +85,6 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         scorecard.record(ours, args.record)
     return 0
-
-
-def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
-    """Return the runs that score each (qdisc, congestion control), and those without load that the
-    time of a page is divided by."""
-    from qdisclab.analysis.measures import score
-    from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
-
-    runs = [run for pair in contestants for run in runs_of(*pair, series, score.LABELS)]
-    for cc in dict.fromkeys(cc for _, cc in contestants):
-        runs += runs_of(UNLOADED_QDISC, cc, series, (score.IDLE,))
-    return runs
-
-
-def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) -> list[Run]:
-    """Return all runs that score `qdisc` under flows of `cc`; `ConfigError` for an unknown one."""
-    chosen = [experiment(f"rfc7928/{label}") for label in labels]
-    return [run for of in chosen for run in select(of, qdisc=qdisc, cc=cc, kernel=series)]
 
 
 def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:

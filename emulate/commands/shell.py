@@ -14,13 +14,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from qdisclab.emulate.commands.arguments import add_unconfined
-from qdisclab.emulate.commands.exec import show, system, with_rig
-from qdisclab.emulate.commands.kernel import named
-from qdisclab.emulate.commands.run import add_selection, selection
-from qdisclab.emulation.machine import rootfs
+from qdisclab.emulate.arguments import add_unconfined, warn
+from qdisclab.emulate.kernels import named
+from qdisclab.emulate.selection import add_selection, with_rig
+from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.runs import shell
-from qdisclab.emulation.runs.execution import Execution, execute
+from qdisclab.emulation.runs.execution import Execution, execute, show
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -38,9 +37,9 @@ def run(args: argparse.Namespace) -> int:
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if text is None and not terminal:
         text = sys.stdin.read()
-    selected = with_rig(selection(args)[0])
+    selected = with_rig(args)
     built, root = named(selected.kernel), rootfs.build()
-    layers = system(root)
+    layers = layer.of_commands(root, (), warn)
     if text is None:
         return shell.interact(selected, built, root, layers)
     command = ("/bin/bash", "-c", text)

@@ -15,12 +15,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from qdisclab.emulate.commands.arguments import add_unconfined, kernel_name, seconds, whole
-from qdisclab.emulate.commands.exec import check_room, guest, memory, system
-from qdisclab.emulate.commands.kernel import named
+from qdisclab.emulate.arguments import add_unconfined, kernel_name, memory, seconds, warn, whole
+from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import printable
 from qdisclab.emulation.host.cache import cache_dir
-from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs import instructions
@@ -102,15 +101,15 @@ def run(args: argparse.Namespace) -> int:
         command=(),
         seed=args.seed,
         files=files,
-        layers=system(root, args.package),
+        layers=layer.of_commands(root, args.package, warn),
         memory=memory(args.memory),
         timeout=_LONGEST,
         looks=True,
         linux=tuple(args.module),
     )
-    check_room(wanted)
-    for text in instructions.of_programs(guest(wanted, root), (), files):
-        print(f"warning: {text}", file=sys.stderr, flush=True)
+    wanted.check_room()
+    for text in instructions.of_programs(wanted.guest(root), (), files):
+        warn(text)
     keep = cache_dir("failed") / f"suite-{os.getpid()}"
     table = []
     with tempfile.TemporaryDirectory() as scratch:

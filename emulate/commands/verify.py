@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from qdisclab.emulate.commands.arguments import add_unconfined, positive
+from qdisclab.emulate.arguments import add_unconfined, positive
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import identities
 from qdisclab.emulation.checks.verify import (

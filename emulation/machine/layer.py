@@ -10,12 +10,12 @@ import hashlib
 import json
 import re
 import tempfile
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError, MissingTool
 from qdisclab.emulation.host import bundle, lock as locks, seal
 from qdisclab.emulation.host.apt import NAME, PrivateApt
 from qdisclab.emulation.host.cache import cache_dir, lock
@@ -76,6 +76,19 @@ def system(root: RootFs) -> Layer:
         return tuple(sorted(folder.glob("*.deb")))
 
     return _build(root, locked(), download)
+
+
+def of_commands(
+    root: RootFs, packages: Sequence[str], warn: Callable[[str], object]
+) -> tuple[Layer, ...]:
+    """Return the layers of `packages` and of a Debian system; where the latter cannot be had,
+    `warn` and leave it out."""
+    layers = (build(root, packages),) if packages else ()
+    try:
+        return (*layers, system(root))
+    except MissingTool as error:
+        warn(f"the guest lacks commands such as diff and killall: {error}")
+        return layers
 
 
 def locked() -> tuple[str, ...]:

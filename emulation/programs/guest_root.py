@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from os import X_OK, access, walk
 from os.path import exists, isfile, islink
 from pathlib import Path, PurePosixPath
+from shlex import quote
 
 from qdisclab.emulation.programs.taken import TakenFile
 
@@ -39,6 +40,18 @@ class GuestRoot:
         """Return whether the guest has something at `path`: a file, or a folder."""
         name = str(PurePosixPath("/", *_parts(PurePosixPath(path))))[1:]
         return any(exists(folder / name) for folder in self.folders) or bool(self.find(path))  # noqa: PTH110
+
+    def missing(self, words: Iterable[str]) -> Iterator[str]:
+        """Yield for each word that is a path of this machine and none of the guest what to do."""
+        here = Path.cwd()
+        for word in words:
+            if not word.startswith("/") or not exists(word) or self.has(word):  # noqa: PTH110
+                continue
+            todo = "copy it to the current folder, and name it without '/' at the front"
+            if Path(word).is_relative_to(here) and word != str(here):
+                todo = f"write {quote(str(Path(word).relative_to(here)))}"
+                todo += " and name the folder with --file" if Path(word).is_dir() else ""
+            yield f"{word} is on this machine and not in the guest; {todo}"
 
     def program(self, name: str) -> str | None:
         """Return the path in the guest of the program that a shell there would start for `name`."""

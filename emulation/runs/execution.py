@@ -10,13 +10,14 @@ from __future__ import annotations
 import json
 import math
 import shutil
+import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation.config.job import job_of, modules_of
-from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.host import scratch, storage
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import Kernel, module
@@ -26,6 +27,7 @@ from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.qdisc import ModuleSource
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration, Size
+from qdisclab.emulation.programs.guest_root import GuestRoot
 from qdisclab.emulation.programs.taken import TakenFile
 from qdisclab.emulation.study import trust
 
@@ -61,6 +63,10 @@ LEFT = frozenset({RECORD, *LOGS, *STREAMS, "files"})
 #: When a command without a rig begins, in seconds since the guest's start: ping takes a clock that
 #: shows less than a second for one that it has not read yet, and then never waits.
 START_S = 1.0
+
+
+#: The part of the guest's memory that files may take; its file system takes half.
+MOST_FILES = 0.4
 
 
 @dataclass(frozen=True)
@@ -124,6 +130,18 @@ class Execution:
             "files": [{"path": file.path, "mode": file.mode} for file in self.files],
         }
         return job
+
+    def guest(self, root: RootFs) -> GuestRoot:
+        """Return what its programs find in their guest."""
+        return GuestRoot([*(layer.path for layer in self.layers), root.path], self.files)
+
+    def check_room(self) -> None:
+        """Raise `ConfigError` where the guest's memory cannot hold its files."""
+        files_mib = sum(file.source.stat().st_size for file in self.files) / 2**20
+        if files_mib > self.memory_mib * MOST_FILES:
+            what = f"the files have {files_mib:.0f} MiB, too many for {self.memory_mib} MiB of"
+            todo = f"give '{files_mib / MOST_FILES + 1:.0f} MiB' or more"
+            raise ConfigError(f"{what} memory", "--memory", todo)
 
 
 @dataclass(frozen=True)
@@ -251,3 +269,14 @@ def _order(name: str) -> int:
     if name in STREAMS:
         return 0
     return 1 if name.startswith("files/") else 2 if name != RECORD else 3
+
+
+def show(folder: Path) -> None:
+    """Print the output of the command again."""
+    for name, stream in (("stdout", sys.stdout), ("stderr", sys.stderr)):
+        path = folder / name
+        if path.exists():
+            stream.flush()
+            with path.open("rb") as file:
+                shutil.copyfileobj(file, stream.buffer)
+            stream.flush()

@@ -14,7 +14,7 @@ import yaml
 
 from qdisclab.emulate import cli
 from qdisclab.emulate.commands import check
-from qdisclab.emulate.commands.table import print_table
+from qdisclab.emulate.table import print_table
 from qdisclab.emulation import errors
 from qdisclab.emulation.errors import ConfigError, EmulationError, KernelBuildError
 from qdisclab.emulation.study import studies

@@ -6,7 +6,6 @@ import pytest
 
 from qdisclab.analysis.measures import score as numbers
 from qdisclab.emulate import cli
-from qdisclab.emulate.commands import score
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import identities
 from qdisclab.emulation.config.job import job_of
@@ -40,13 +39,13 @@ def test_bad_input_is_a_line(
 
 
 def test_a_qdisc_has_three_runs_of_each_label() -> None:
-    runs = score.runs_of("cake", "bbr", None, numbers.LABELS)
+    runs = numbers.runs_of("cake", "bbr", None, numbers.LABELS)
     assert len(runs) == 3 * len(numbers.LABELS) == len({run.id for run in runs})
     assert {(run.qdisc, run.cc) for run in runs} == {("cake", "bbr")}
 
 
 def test_a_page_is_compared_with_one_of_the_same_control() -> None:
-    runs = score.all_runs([("codel", "bbr"), ("pie", "bbr")], None)
+    runs = numbers.all_runs([("codel", "bbr"), ("pie", "bbr")], None)
     idle = {(run.qdisc, run.cc) for run in runs if run.experiment.name == numbers.IDLE}
     assert idle == {("pfifo_fast", "bbr")}
     assert len(runs) == 3 * (2 * len(numbers.LABELS) + 1) == len({run.id for run in runs})
@@ -64,7 +63,7 @@ def test_the_known_ones_are_of_the_study_as_it_is() -> None:
         (label, qdisc, cc, run.seed): (guest_code_digest(job := job_of(run)), job_digest(job))
         for qdisc, cc in table[["qdisc", "cc"]].drop_duplicates().itertuples(index=False)
         for label in numbers.LABELS
-        for run in score.runs_of(qdisc, cc, None, (label,))
+        for run in numbers.runs_of(qdisc, cc, None, (label,))
     }
     assert known.keys() == now.keys()
     assert {run: job for run, (_, job) in known.items()} == {
@@ -81,7 +80,7 @@ def test_a_known_number_comes_out_again(tmp_path: Path) -> None:
         (known["qdisc"] == "cake") & (known["cc"] == "cubic") & (known["number"] == "flood_lost")
     ].iloc[0]
     (run,) = [
-        one for one in score.runs_of("cake", "cubic", None, ("flood",)) if one.seed == row["seed"]
+        one for one in numbers.runs_of("cake", "cubic", None, ("flood",)) if one.seed == row["seed"]
     ]
     built, root = kernel.named(run.kernel), rootfs.build()
     result = execute(run, built, root, tmp_path)

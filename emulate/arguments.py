@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import argparse
+import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
-from qdisclab.emulation.model.units import Duration, UnitError
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.units import Duration, Quantity, Size, UnitError
+from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
+
+Q = TypeVar("Q", bound=Quantity)
 
 
 def whole(text: str) -> int:
@@ -43,6 +48,23 @@ def kernel_name(text: str) -> str:
     return path.parent.name if path.name == "linux" else text
 
 
+def quantity(kind: type[Q], text: str | None, option: str, example: str) -> Q | None:
+    """Return the quantity of an option's text, if any; raise `ConfigError` for another text."""
+    try:
+        return None if text is None else kind.parse(text, example)
+    except UnitError as error:
+        raise ConfigError(str(error), option) from error
+
+
+def memory(text: str | None) -> Size | None:
+    """Return the memory that `--memory` names; raise `ConfigError` for less than a guest needs."""
+    size = quantity(Size, text, "--memory", MEMORY)
+    if size is not None and size < LEAST_MEMORY:
+        what = f"'{size}' is not a possible memory of a guest"
+        raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")
+    return size
+
+
 class Once(argparse.Action):
     """Of an option that can be given once: of two values one would be dropped without a word."""
 
@@ -66,3 +88,8 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that has none to give, and only what you trust",
     )
+
+
+def warn(text: str) -> None:
+    """Print a warning."""
+    print(f"warning: {text}", file=sys.stderr, flush=True)

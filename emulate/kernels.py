@@ -1,0 +1,50 @@
+"""Kernels by their names, built with their progress shown."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+
+from qdisclab.emulation import kernel
+from qdisclab.emulation.host import terminal
+
+
+def named(name: str | None) -> kernel.Kernel:
+    """Return the kernel of a series, the default one for None, or with a digest.
+
+    If it is built now, its progress is shown.
+    """
+    shown: Callable[[str, float], None] | None = None
+    with ExitStack() as opened:
+
+        def progress(step: str, done: float) -> None:
+            nonlocal shown
+            if shown is None:
+                shown = opened.enter_context(shown_progress(sys.stderr.isatty()))
+            shown(step, done)
+
+        if name is None:
+            return kernel.build(progress=progress)
+        return kernel.named(name, progress=progress)
+
+
+@contextmanager
+def shown_progress(is_terminal: bool) -> Iterator[Callable[[str, float], None]]:
+    """Yield what shows progress: in a line of a terminal, else a line per step and tenth of it."""
+    if not is_terminal:
+        last: tuple[str, int] = ("", 0)
+
+        def lines(step: str, done: float) -> None:
+            nonlocal last
+            now = (step, int(done * 10))
+            if now != last:
+                last = now
+                share = f" {now[1] * 10} %" if now[1] else ""
+                print(f"kernel: {step}{share}", file=sys.stderr, flush=True)
+
+        yield lines
+        return
+
+    with terminal.line() as show:
+        yield lambda step, done: show(f"kernel: {step}" + (f" {done:.0%}" if done else ""))
