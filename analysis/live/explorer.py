@@ -7,7 +7,7 @@ The panel is drawn from the thread of the notebook's kernel; the run is in one o
 import asyncio
 import html
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Final
@@ -42,7 +42,8 @@ _ERROR: Final = (
 
 
 class Explorer:
-    """Widgets to choose a run, and what it shows. `panel` is to be displayed.
+    """Widgets to choose a run, and what it shows. `panel` is to be displayed, and `files`: where
+    the last run's are. The run before it stays beside it.
 
     `data`: the shipped runs; `output`: the folder that takes the runs' files; `first`: what is
     chosen at first; where it cannot be, the panel says so; `published`: the file of a paper's
@@ -56,6 +57,9 @@ class Explorer:
         self._failure: Exception | None = None
         self.data, self.output = data, output
         self.run: Live | None = None
+        self._ran = first  # what `run` is
+        self._ports: Sequence[tuple[str, str]] = ()  # with its queues under test
+        self._earlier: tuple[readings.Before, readings.Numbers] | None = None
         self._choice = first
         self._beside: list[readings.Beside] = []
         self._columns: dict[str, reference.Values] = {}
@@ -70,6 +74,7 @@ class Explorer:
         self.image = widgets.Image(format="png", layout=widgets.Layout(max_width="100%"))
         self.image.layout.visibility = "hidden"
         self.table = widgets.HTML()
+        self.files = widgets.HTML("no run yet: press Run above")
         self.start.on_click(self._on_start)
         self.cancel.on_click(lambda button: self.stop())
         for widget in self.inputs.values():
@@ -115,8 +120,20 @@ class Explorer:
             self._fail(error)
             return False
         self.start.disabled, self.cancel.disabled = True, False
+        self._keep()
+        self._ran = self._choice
+        self._ports = [(port.node, port.interface) for port in run.topology.queues()]
         self.run = Live(run, self.output).start()
         return True
+
+    def _keep(self) -> None:
+        """Keep what the last run came to, to draw it beside the next."""
+        if self.run is None or self.run.result is None:
+            return
+        of, so_far = self._ran, readings.readings(dict(self.run.outputs), self._ports)
+        label = f"{of.qdisc}, seed {of.seed}, before"
+        values = readings.numbers(so_far, of.base_rtt.ms, of.length.seconds)
+        self._earlier = readings.Before(so_far, of.qdisc, label), values
 
     def stop(self) -> None:
         """Stop the run that goes on."""
@@ -163,6 +180,10 @@ class Explorer:
             self.start.disabled, self.cancel.disabled = False, True
             if run.error is not None:
                 self._fail(run.error)
+            elif run.result is not None:
+                made = run.result
+                paths = "<br>".join(html.escape(str(of)) for of in (made.data, made.provenance))
+                self.files.value = f"The last run's files:<br>{paths}"
 
     def _progress(self, run: Live) -> None:
         self.bar.max, self.bar.value = run.total_s, min(run.virtual_s, run.total_s)
@@ -177,11 +198,20 @@ class Explorer:
         )
 
     def _draw(self, run: Live) -> None:
-        so_far = readings.readings(dict(run.outputs))
+        so_far = readings.readings(dict(run.outputs), self._ports)
         if not so_far.ping_s.size:
             return
         chosen = self._choice
         length_s, base_rtt_ms = chosen.length.seconds, chosen.base_rtt.ms
+        before, columns, beside = None, self._columns, self._beside
+        if self._earlier:
+            before, then = self._earlier
+            values = dict(zip(QUANTITIES, then, strict=True))
+            columns = {before.label: values, **columns}
+            point = readings.Beside(
+                before.label, then.latency_ms, then.upload_mbit_s, False, before.qdisc
+            )
+            beside = [point, *beside]
         with style.styled("light") as palette:
             drawn = readings.figure(
                 so_far,
@@ -190,13 +220,14 @@ class Explorer:
                 rates_mbit_s=(chosen.down.mbit_per_s, chosen.up.mbit_per_s),
                 base_rtt_ms=base_rtt_ms,
                 length_s=length_s,
-                beside=self._beside,
+                beside=beside,
+                before=before,
             )
             self.image.value = readings.png(drawn)
         self.image.layout.visibility = "visible"
         now = readings.numbers(so_far, base_rtt_ms, length_s)
         ours = dict(zip(QUANTITIES, now, strict=True))
-        self.table.value = _table({"this run": ours, **self._columns})
+        self.table.value = _table({"this run": ours, **columns})
 
     def _look_up(self) -> None:
         """What the paper and the shipped runs have of the chosen cell."""

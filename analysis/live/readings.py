@@ -1,13 +1,16 @@
 """A run while it goes on: what its tools have printed so far, as readings, numbers and a figure.
 
 Tools are netperf, which prints a flow's rate every 0.2 s or more, and fping. All times are in
-seconds since the first probe, flent's own start; the load begins DELAY_S later.
+seconds since the first probe, flent's own start; the load begins DELAY_S later. The kernel's
+counters of the qdiscs come once a second.
 """
 
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from io import BytesIO
-from typing import Final, NamedTuple
+from itertools import cycle
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from matplotlib.axes import Axes
@@ -40,12 +43,29 @@ class Flow(NamedTuple):
     mean_mbit_s: float  # so far; of a flow that has ended its bytes by its duration
 
 
+class Queue(NamedTuple):
+    """The qdisc under test of a port: what waits in it, and what it has dropped so far."""
+
+    time_s: Floats  # shape (n,)
+    packets: Floats  # shape (n,)
+    drops: Floats  # shape (n,)
+
+
 class Readings(NamedTuple):
     """All readings so far."""
 
     flows: tuple[Flow, ...]
     ping_s: Floats  # shape (n,)
     rtt_ms: Floats  # shape (n,)
+    queues: Mapping[str, Queue] = {}  # by port
+
+
+class Before(NamedTuple):
+    """A run to draw beside another."""
+
+    readings: Readings
+    qdisc: str
+    label: str
 
 
 class Numbers(NamedTuple):
@@ -63,11 +83,12 @@ class Beside(NamedTuple):
     latency_ms: float
     upload_mbit_s: float  # the direction that figures show
     hollow: bool
+    qdisc: str = ""  # where it is another
 
 
-def readings(outputs: Mapping[str, str]) -> Readings:
+def readings(outputs: Mapping[str, str], ports: Sequence[tuple[str, str]] = ()) -> Readings:
     """Return what the tools say; `outputs` have the command line as their first line
-    (guest/live.py)."""
+    (guest/live.py). `ports` are the nodes and interfaces of the queues under test."""
     pings: list[tuple[float, float]] = []
     netperf: list[tuple[str, str]] = []
     for text in outputs.values():
@@ -82,7 +103,24 @@ def readings(outputs: Mapping[str, str]) -> Readings:
     start = pings[0][0] - pings[0][1] / 1000 if pings else 0.0
     flows = [_flow(direction, output, start) for direction, output in netperf] if pings else []
     at_s, rtt_ms = np.asarray(pings, dtype=np.float64).reshape(-1, 2).T
-    return Readings(tuple(flow for flow in flows if flow.ends_s.size), at_s - start, rtt_ms)
+    queues = _queues(outputs.get("qdiscs", ""), ports, start) if pings else {}
+    there = tuple(flow for flow in flows if flow.ends_s.size)
+    return Readings(there, at_s - start, rtt_ms, queues)
+
+
+def _queues(text: str, ports: Sequence[tuple[str, str]], start: float) -> dict[str, Queue]:
+    """Return the queues of `ports`; a last line that is not whole yet is left out."""
+    rows: dict[str, list[tuple[float, int, int]]] = {}
+    for line in text.splitlines(keepends=True):
+        if not line.endswith("\n"):
+            break
+        at, node, shown = json.loads(line)
+        for interface in (of for owner, of in ports if owner == node):
+            own = [one for one in shown if one.get("dev") == interface]
+            tested = [one for one in own if not one.get("root")] or own
+            waiting, dropped = (sum(one[key] for one in tested) for key in ("qlen", "drops"))
+            rows.setdefault(f"{node} {interface}", []).append((at - start, waiting, dropped))
+    return {name: Queue(*np.asarray(of, dtype=float).T) for name, of in rows.items()}
 
 
 def _flow(direction: str, text: str, start: float) -> Flow:
@@ -132,28 +170,43 @@ def figure(
     base_rtt_ms: float,
     length_s: float,
     beside: Sequence[Beside] = (),
+    before: Before | None = None,
 ) -> Figure:
-    """Draw goodput and round trip over time, and the run as a point of latency by goodput.
+    """Draw goodput, round trip and queues over time, and the run as a point of latency by goodput.
 
     `rates_mbit_s` are those of the link, download and upload. Axes of time are as long as the run
-    will be, so that a plot grows to the right.
+    will be, so that a plot grows to the right. The run `before` is drawn paler.
     """
-    drawn = Figure(figsize=(10.5, 4.8), layout="constrained")
-    places = drawn.subplot_mosaic([["rate", "plane"], ["rtt", "plane"]], width_ratios=[1.5, 1])
-    rate, rtt = places["rate"], places["rtt"]
-    for direction, top, color, dashes in zip(
-        ("download", "upload"), rates_mbit_s, (palette.ink, palette.soft), ("-", "--"), strict=True
-    ):
-        curve = goodput(so_far.flows, direction)
-        rate.plot(*curve, color=color, linestyle=dashes, linewidth=1.4, label=direction)
+    drawn = Figure(figsize=(10.5, 7.2), layout="constrained")
+    places = drawn.subplot_mosaic(
+        [["rate", "plane"], ["rtt", "plane"], ["queue", "drops"]], width_ratios=[1.5, 1]
+    )
+    rate, rtt, queue, drops = (places[name] for name in ("rate", "rtt", "queue", "drops"))
+    runs = [*([before] if before else []), Before(so_far, qdisc, "")]
+    for of in runs:
+        look_of: dict[str, Any] = {"color": palette.color(of.qdisc), "linewidth": 1.4}
+        look_of |= {"alpha": 0.4} if of is before else {}
+        when = ", before" if of is before else ""
+        for direction, dashes in (("download", "-"), ("upload", "--")):
+            curve = goodput(of.readings.flows, direction)
+            rate.plot(*curve, linestyle=dashes, label=f"{direction}{when}", **look_of)
+        rtt.plot(of.readings.ping_s, of.readings.rtt_ms, **look_of)
+        ends = zip(of.readings.queues.items(), cycle(("--", "-")), strict=False)
+        for (name, counted), dashes in ends:
+            line = {"linestyle": dashes, **look_of}
+            queue.plot(counted.time_s, counted.packets, label=f"{name}{when}", **line)
+            drops.plot(counted.time_s, counted.drops, **line)
+    for top in rates_mbit_s:
         reference(rate, top, palette)
     rate.set(ylim=(0, 1.3 * max(rates_mbit_s)), ylabel="TCP goodput (Mbit/s)")
-    rate.legend(loc="upper right", ncols=2)
-    rtt.plot(so_far.ping_s, so_far.rtt_ms, color=palette.color(qdisc), linewidth=1.3)
+    for axes in (rate, *([queue] if queue.lines else [])):
+        axes.legend(loc="upper right", ncols=2, fontsize=8)
     reference(rtt, base_rtt_ms, palette)
-    highest = so_far.rtt_ms.max(initial=1.5 * base_rtt_ms)
-    rtt.set(ylim=(0, 1.1 * highest), ylabel="Round trip (ms)", xlabel="Time (s); shaded: load")
-    for axes in (rate, rtt):
+    highest = max(of.readings.rtt_ms.max(initial=1.5 * base_rtt_ms) for of in runs)
+    rtt.set(ylim=(0, 1.1 * highest), ylabel="Round trip (ms)")
+    queue.set(ylim=(0, None), ylabel="Queue (packets)", xlabel="Time (s); shaded: load")
+    drops.set(ylim=(0, None), ylabel="Dropped so far", xlabel="Time (s)")
+    for axes in (rate, rtt, queue, drops):
         axes.set_xlim(0, length_s + 2 * DELAY_S)
         load = (DELAY_S, DELAY_S + length_s)
         axes.axvspan(*load, color=palette.grid, alpha=0.35, linewidth=0)
@@ -171,10 +224,10 @@ def png(drawn: Figure) -> bytes:
 def _plane(
     axes: Axes, now: Numbers, palette: Palette, qdisc: str, beside: Sequence[Beside]
 ) -> None:
-    color, marker = palette.color(qdisc), look(qdisc).marker
     mine = Beside("this run", now.latency_ms, now.upload_mbit_s, False)
     for place in (*beside, mine):
-        last = place is mine
+        last, kind = place is mine, place.qdisc or qdisc
+        color, marker = palette.color(kind), look(kind).marker
         axes.plot(
             place.latency_ms, place.upload_mbit_s, marker=marker, linestyle="none",
             markersize=13 if last else 11, markeredgewidth=1.2, markeredgecolor=color,

@@ -2,11 +2,15 @@
 
 The tools' output is in files without a name until flent reads it at the end. With each beat of the
 status its new part is appended to `/job/out/live/<pid>`, whose first line is the tool's command
-line.
+line, and what the kernel has counted of the qdiscs to `/job/out/live/qdiscs`: a line of JSON with
+the time, the node and what `tc -s` says.
 """
 
+import json
 import os
+import time
 
+from readback import installed
 from traffic import run_flent
 
 PLACE = "/job/out/live"
@@ -16,8 +20,10 @@ TOOLS = ("netperf", "fping")
 class Outputs:
     """The outputs of the tools that run, or ran."""
 
-    def __init__(self):
+    def __init__(self, rig):
         os.makedirs(PLACE)
+        self._rig = rig
+        self._nodes = sorted({node for (node, _), port in rig.ports.items() if port["qdiscs"]})
         self._open = {}  # by process id: the output and its copy
 
     def copying(self, status):
@@ -36,6 +42,10 @@ class Outputs:
         for output, copy in self._open.values():
             copy.write(output.read())
             copy.flush()
+        with open(f"{PLACE}/qdiscs", "a") as counts:
+            for node in self._nodes:
+                line = [time.time(), node, installed(self._rig, node, statistics=True)]
+                counts.write(json.dumps(line) + "\n")
 
     def _find(self, pid):
         try:
@@ -53,6 +63,6 @@ class Outputs:
 def run(rig, traffic, status):
     """What flent would do for `traffic`; an option with several words is given once a word."""
     options = {name: value.split() for name, value in traffic["options"].items()}
-    outputs = Outputs()
+    outputs = Outputs(rig)
     run_flent(rig, {**traffic, "options": options}, outputs.copying(status))
     outputs.copying(status)("watched")

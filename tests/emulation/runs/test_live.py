@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -75,6 +77,22 @@ def test_the_sum_of_flows_ends_with_the_one_that_reported_least() -> None:
     assert nothing.size == 0
 
 
+def test_what_waits_in_the_queue_under_test_and_was_dropped() -> None:
+    shaper = {"dev": "r1-delay", "kind": "htb", "root": True, "qlen": 9, "drops": 9}
+    tested = {"dev": "r1-delay", "kind": "codel", "parent": "1:1", "qlen": 4, "drops": 2}
+    other = {"dev": "r1-lan", "kind": "pfifo", "root": True, "qlen": 1, "drops": 1}
+    lines = [[START + 7, "router_up", [shaper, tested, other]], [START + 8, "client", [shaper]],
+             [START + 8, "router_up", [other, {**tested, "qlen": 5}]]]  # fmt: skip
+    text = "".join(f"{json.dumps(line)}\n" for line in lines) + "[1, "  # being written
+    outputs = {"7": fping(50), "qdiscs": text}
+    queues = readings.readings(outputs, [("router_up", "r1-delay")]).queues
+    assert list(queues) == ["router_up r1-delay"]
+    queue = queues["router_up r1-delay"]
+    assert queue.time_s == pytest.approx([7, 8], abs=1e-5)
+    assert (list(queue.packets), list(queue.drops)) == ([4, 5], [2, 2])
+    assert readings.readings(outputs).queues == {}
+
+
 def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
     found = readings.readings({})
     assert np.isnan(readings.numbers(found, 50, 20)).all()
@@ -107,7 +125,11 @@ def test_options_with_several_values(
     asked: list[dict[str, Any]] = []
     monkeypatch.setattr(guest, "PLACE", str(tmp_path / "live"))
     monkeypatch.setattr(guest, "run_flent", lambda rig, traffic, status: asked.append(traffic))
-    guest.run(None, {"options": {"test-parameter": "a=1 b=2", "x": "y"}}, lambda step: None)
+    guest.run(
+        SimpleNamespace(ports={}),
+        {"options": {"test-parameter": "a=1 b=2", "x": "y"}},
+        lambda step: None,
+    )
     assert asked == [{"options": {"test-parameter": ["a=1", "b=2"], "x": ["y"]}}]
     sys.modules.pop("live")
 
