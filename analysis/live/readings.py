@@ -191,7 +191,7 @@ def figure(
             curve = goodput(of.readings.flows, direction)
             rate.plot(*curve, linestyle=dashes, label=f"{direction}{when}", **look_of)
         rtt.plot(of.readings.ping_s, of.readings.rtt_ms, **look_of)
-        ends = zip(of.readings.queues.items(), cycle(("--", "-")), strict=False)
+        ends = zip(of.readings.queues.items(), cycle(("-", "--")), strict=False)
         for (name, counted), dashes in ends:
             line = {"linestyle": dashes, **look_of}
             queue.plot(counted.time_s, counted.packets, label=f"{name}{when}", **line)
@@ -204,6 +204,7 @@ def figure(
     reference(rtt, base_rtt_ms, palette)
     highest = max(of.readings.rtt_ms.max(initial=1.5 * base_rtt_ms) for of in runs)
     rtt.set(ylim=(0, 1.1 * highest), ylabel="Round trip (ms)")
+    queue.margins(y=0.35)  # room for the legend
     queue.set(ylim=(0, None), ylabel="Queue (packets)", xlabel="Time (s); shaded: load")
     drops.set(ylim=(0, None), ylabel="Dropped so far", xlabel="Time (s)")
     for axes in (rate, rtt, queue, drops):
