@@ -30,7 +30,7 @@ def main(data: str | None) -> None:
     table = pd.Series(cells).unstack()[list(QDISCS)]
     print("| transport | beside | " + " | ".join(QDISCS) + " |")
     print("| --- | --- |" + " --- |" * len(QDISCS))
-    for (transport, rival), row in table.iterrows():
+    for (transport, rival), row in zip(table.index.to_list(), table.to_numpy(), strict=True):
         print(f"| `{transport}` | {rival} | " + " | ".join(row) + " |")
 
 
