@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Self
 
@@ -19,6 +18,7 @@ from qdisclab.emulation.config import ownfile
 from qdisclab.emulation.config.ownfile import FILE
 from qdisclab.emulation.config.studyfile import ControlSection, QdiscSection, StudyFile
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.study.problems import validated
 from qdisclab.emulation.study.schema import Flaws, Name, Section, unknown
@@ -86,12 +86,7 @@ class Own:
 def own() -> Own:
     """Return the content of the user's file, which may not exist; `ConfigError` if it is wrong."""
     path = ownfile.path()
-    return Own() if path is None else _read(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(maxsize=4)
-def _read(path: Path, changed: int) -> Own:
-    return load(path)
+    return Own() if path is None else _read(path)
 
 
 def load(path: Path) -> Own:
@@ -104,6 +99,9 @@ def load(path: Path) -> Own:
     source.check()
     changed = path.stat().st_mtime_ns
     return Own(path, changed, tuple(file.papers), file.qdiscs, file.controls)
+
+
+_read = until_changed(load)
 
 
 def _placed(section: Any, place: Path, source: Source, where: tuple[str, str]) -> Any:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.study.source import Source
 
 FILE = project.folder("qdisc") / "own.yaml"
@@ -43,18 +43,18 @@ def path() -> Path | None:
 def drawn() -> dict[str, Drawn]:
     """Map the qdiscs of the file, in its order, to how they are drawn; `ConfigError` as `_read`."""
     file = path()
-    return _read(file, file.stat().st_mtime_ns)[1] if file else {}
+    return _read(file)[1] if file else {}
 
 
 def names(paper: str) -> list[str]:
     """Return the qdiscs that join the figures of `paper`; `ConfigError` as `drawn`."""
     file = path()
-    papers = _read(file, file.stat().st_mtime_ns)[0] if file else []
+    papers = _read(file)[0] if file else []
     return list(drawn()) if paper in papers else []
 
 
-@lru_cache(maxsize=4)
-def _read(file: Path, changed: int) -> tuple[list[str], dict[str, Drawn]]:
+@until_changed
+def _read(file: Path) -> tuple[list[str], dict[str, Drawn]]:
     try:
         content = Source.of(file).value
         papers, qdiscs = list(content["papers"]), dict(content.get("qdiscs", {}))

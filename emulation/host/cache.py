@@ -13,7 +13,9 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, suppress
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
 
 _log = logging.getLogger(__name__)
 
@@ -141,6 +143,12 @@ def state(path: Path) -> str:
     """Return a file's name, size and time; of a link that leads nowhere its own."""
     about = path.stat() if path.exists() else path.lstat()
     return f"{path.name} {about.st_size} {about.st_mtime_ns}"
+
+
+def until_changed(read: Callable[[Path], Value]) -> Callable[[Path], Value]:
+    """Have this process remember what `read` returns of a file until its size or time changes."""
+    remembered = lru_cache(maxsize=256)(lambda path, state: read(path))
+    return lambda path: remembered(path, state(path))
 
 
 @contextmanager

@@ -33,6 +33,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.host.cache import until_changed
 
 
 class Wall(enum.Enum):
@@ -224,16 +225,12 @@ def program_of(pid: int) -> int:
     return pid
 
 
+@until_changed
 def libraries(program: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     """Return the dynamic loader of a program and the libraries that it loads from this host.
 
     Both are empty for a program that is linked statically.
     """
-    return _libraries(program, program.stat().st_mtime_ns)
-
-
-@functools.cache
-def _libraries(program: Path, mtime_ns: int) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     # By ldd(1), which starts the host's own loader, not the one that the program names.
     try:
         path = {"PATH": os.environ.get("PATH", os.defpath)}

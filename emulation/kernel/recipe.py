@@ -11,13 +11,13 @@ import re
 import tomllib
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import lock
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.host.debs import Deb
 
 #: The folder with KERNEL.toml, the fragments and the patches.
@@ -214,13 +214,13 @@ def _some(names: Sequence[str]) -> str:
 def _table(folder: Path) -> dict[str, Any]:
     path = folder / "KERNEL.toml"
     try:
-        return _parsed(path, path.stat().st_mtime_ns)
+        return _parsed(path)
     except (OSError, tomllib.TOMLDecodeError) as error:
         raise KernelBuildError(what=f"cannot be read: {error}", where=str(path)) from error
 
 
-@lru_cache(maxsize=8)  # who selects runs asks for the series of each
-def _parsed(path: Path, changed: int) -> dict[str, Any]:
+@until_changed  # who selects runs asks for the series of each
+def _parsed(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text())
 
 

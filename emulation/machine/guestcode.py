@@ -8,11 +8,11 @@ only if code changes that the run has, and a work, tool or feature that nobody h
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.kinds import qdiscs, traffic
 from qdisclab.emulation.kinds.traffic.flent import SERVER_FILES
 
@@ -89,15 +89,7 @@ def files(job: dict[str, Any]) -> dict[str, bytes]:
     return code
 
 
-def read(path: Path) -> bytes:
-    """Return the content of a file, read again where it has changed."""
-    about = path.stat()
-    return _content(path, about.st_mtime_ns, about.st_size)
-
-
-@lru_cache(maxsize=256)
-def _content(path: Path, changed: int, size: int) -> bytes:
-    return path.read_bytes()
+read = until_changed(Path.read_bytes)
 
 
 def _qdiscs(job: dict[str, Any]) -> list[str]:

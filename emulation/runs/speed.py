@@ -11,11 +11,10 @@ import json
 import os
 from collections.abc import Iterable
 from contextlib import suppress
-from functools import lru_cache
 from pathlib import Path
 
 from qdisclab.emulation.host import facts
-from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.cache import cache_dir, until_changed
 from qdisclab.emulation.model.run import Experiment, Point, Run
 from qdisclab.emulation.model.units import Duration
 
@@ -67,11 +66,11 @@ def _names(experiment: str, link: str) -> tuple[str, str, str]:
 
 def _remembered() -> Sums:
     path = _path()
-    return dict(_read(path, path.stat().st_mtime_ns)) if path.exists() else {}
+    return dict(_read(path)) if path.exists() else {}
 
 
-@lru_cache(maxsize=1)
-def _read(path: Path, changed: int) -> Sums:
+@until_changed
+def _read(path: Path) -> Sums:
     try:
         return {
             name: (float(of[0]), float(of[1])) for name, of in json.loads(path.read_text()).items()

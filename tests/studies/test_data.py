@@ -17,10 +17,8 @@ from matplotlib import image
 from qdisclab.analysis.claims.plugin import rules_of
 from qdisclab.analysis.runs import study
 from qdisclab.emulation.runs.index import index
-from qdisclab.emulation.study import studies
 from workflow import checksums
 
-PAPERS = tuple(studies.shipped())
 ALL_MIB = 256  # what all runs may take
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
 # What all wired runs of gbw2015 may take, of 2014 and of today's two kernels, but for

@@ -56,7 +56,6 @@ def test_a_damaged_memory_is_no_memory(rrul: Experiment) -> None:
     before = wall_seconds(rrul, rrul.points)
     for text in ("{", "[1]", '{"": 3}'):
         speed._path().write_text(text)
-        speed._read.cache_clear()
         assert wall_seconds(rrul, rrul.points) == before
 
 

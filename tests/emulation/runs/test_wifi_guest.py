@@ -29,7 +29,6 @@ kinds.add(studies.shipped()["testbed"])  # whose traffic is used here
 
 pytestmark = pytest.mark.kernel
 
-HT = {"mcs": 7}
 LINK = """
 import json, os, socket, subprocess, time
 import modules, wifi
