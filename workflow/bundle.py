@@ -20,7 +20,7 @@ from qdisclab.emulation import errors, kernel, project
 from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.host import bundle, debs, lock, seal
 from qdisclab.emulation.host.digest import sha256
-from qdisclab.emulation.kernel import archive, module
+from qdisclab.emulation.kernel import archive, module, recipe
 from qdisclab.emulation.machine import layer, rootfs
 
 #: The kernels of all runs that ship.
@@ -46,6 +46,14 @@ def fill(folder: Path) -> None:
         add(kind, name, file, **about)
 
     kernels, file = [kernel.build(series=series) for series in SERIES], folder / "kernels.tar.xz"
+    with tempfile.TemporaryDirectory() as scratch:
+        for built in kernels:
+            if archive.pack(built, Path(scratch) / "kernel.tar.gz") not in recipe.packed():
+                what = "is not the one of KERNEL.toml, which everybody gets who builds it"
+                todo = (
+                    "remove that folder, or name another cache in XDG_CACHE_HOME: it is built anew"
+                )
+                raise KernelBuildError(what, str(built.path.parent), todo)
     archive.pack(kernels[0], file, *kernels[1:])
     for built in kernels:
         series = built.series

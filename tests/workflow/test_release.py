@@ -10,9 +10,11 @@ from types import SimpleNamespace
 import pytest
 import yaml
 
-from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation import kernel
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.host import debs, lock
 from qdisclab.emulation.host.debs import Deb
+from qdisclab.emulation.kernel import archive
 from workflow import bundle, release
 
 
@@ -45,6 +47,17 @@ def test_the_bundle_has_each_licence_once(monkeypatch: pytest.MonkeyPatch) -> No
     lacking += guest
     with pytest.raises(MissingTool, match="no source has 4 packages, the first a 1"):
         bundle.copyrights()
+
+
+def test_a_kernel_that_nobody_else_gets_is_not_packed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    built = SimpleNamespace(path=tmp_path / "653d/linux")
+    monkeypatch.setattr(kernel, "build", lambda series: built)
+    monkeypatch.setattr(archive, "pack", lambda built, file: "0" * 64)
+    with pytest.raises(KernelBuildError, match=r"653d: is not the one of KERNEL\.toml.*; remove"):
+        bundle.fill(tmp_path)
+    assert not list(tmp_path.iterdir())
 
 
 def test_the_bundle_is_under_the_kernels_licence() -> None:
