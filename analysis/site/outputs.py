@@ -1,5 +1,6 @@
 """What a notebook publishes: its figure, its table and the facts for the results pages."""
 
+import html
 import json
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
@@ -7,13 +8,14 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-from IPython.display import SVG, Markdown, display
+from IPython.display import HTML, SVG, Markdown, display
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures import timeline
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.site.sentence import sentence
 
 SUMMARY: Final = "summary.json"
 TABLE: Final = "table.csv"
@@ -63,6 +65,14 @@ def show(draw: Callable[[Palette], Figure], alt: str) -> None:
 def _display(drawing: str, alt: str, dark: str = "") -> None:
     metadata = {"image/svg+xml": {"alt": alt, "dark": dark}}
     display(SVG(drawing), metadata=metadata)  # type: ignore[no-untyped-call]
+
+
+def answer(text: str, table: pd.DataFrame | None = None) -> HTML:
+    """Return the folded answer to an exercise: what `table` says (`sentence`), and `text`."""
+    if table is not None:
+        plain = table.astype(dict.fromkeys(table.select_dtypes("category"), object))
+        text = f"{html.escape(sentence(plain))} {text}"
+    return HTML(f"<details><summary>Answer</summary>{text}</details>")  # type: ignore[no-untyped-call]
 
 
 def publish(

@@ -11,10 +11,10 @@ from qdisclab.analysis.words import number
 #: Columns of a value, of which tables without printed values are summed up by the first they have.
 VALUES: Final = (
     "normalised", "median_ms", "p50", "jain_index", "Median delay (ms)", "sd_latency_ms", "effect",
-    "mean", "mean_ms", "ours",
+    "Mean induced latency (ms)", "mean", "mean_ms", "ours",
 )  # fmt: skip
 #: Columns of what is compared with each other.
-NAMES: Final = ("qdisc", "series", "aqm", "switch")
+NAMES: Final = ("qdisc", "series", "aqm", "switch", "what", "rig")
 #: Columns that tell rows of a name apart, beside those of texts.
 KEYS: Final = ("x", "base_rtt_ms", "flows_per_sender")
 
@@ -59,7 +59,7 @@ def _named(table: pd.DataFrame, row: int) -> str:
 
 def _of_extremes(table: pd.DataFrame) -> str:
     value = next((name for name in VALUES if name in table), None)
-    name = next((name for name in NAMES if name in table), None)
+    name = next((name for name in NAMES if name in table and table[name].nunique() > 1), None)
     if value is None or name is None or table.empty:
         return ""
     texts = table.select_dtypes(exclude="number").columns
