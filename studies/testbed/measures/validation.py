@@ -126,11 +126,12 @@ THREE: Final = {1: "fast", 2: "other_fast", 3: "slow"}
 
 def three(compared: pd.DataFrame) -> pd.DataFrame:
     """Two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed of
-    them (NaN where nothing was), and each one's share of the air time."""
+    them (NaN where nothing was), and each one's share of the air time; of each station's numbers
+    the least and the greatest of a seed, as `fast_low` and `fast_airtime_high`."""
     rows = []
     for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):
-        wide = of.pivot(index="sender", columns="quantity", values="median").loc[list(THREE)]
-        ours = wide["goodput_mbit_s"].tolist()
+        wide = of.pivot(index="sender", columns="quantity", values=["median", "low", "high"])
+        ours = wide["median", "goodput_mbit_s"].loc[list(THREE)].tolist()
         printed = THREE_PRINTED.get(str(below), (math.nan,) * 3)
         names = (*THREE.values(), "all")
         rows.append(
@@ -140,7 +141,13 @@ def three(compared: pd.DataFrame) -> pd.DataFrame:
                 f"{name}_printed": value
                 for name, value in zip(names, [*printed, sum(printed)], strict=True)
             }
-            | {f"{name}_airtime": wide["airtime_share"][sender] for sender, name in THREE.items()}
+            | {
+                f"{name}{quantity}{end}": wide[value, of_sender][sender]
+                for value, end in (("median", ""), ("low", "_low"), ("high", "_high"))
+                for quantity, of_sender in (("", "goodput_mbit_s"), ("_airtime", "airtime_share"))
+                for sender, name in THREE.items()
+                if quantity or end
+            }
         )
     return pd.DataFrame(rows)
 

@@ -49,6 +49,7 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
         axes.set_xscale("log", base=2)
         axes.set_xticks(list(rows["hosts"]), [f"{row:d}" for row in rows["hosts"]])
     reference(hosts, 1, palette)
+    rate.set_title("one measurement of each")
     _labels(hosts, "Hosts (32 flows, 100 Mbit/s)", label)
     _labels(hosts_memory, "Hosts (32 flows, 100 Mbit/s)", "Memory of the guest (MiB)")
     rows = good[good["sweep"] == "flows"].sort_values("flows")

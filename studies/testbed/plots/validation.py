@@ -2,8 +2,10 @@
 
 from typing import Any, Final
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.plots.marks import reference
@@ -94,23 +96,30 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
     """Draw shares of the air time and TCP goodput of two fast stations and a slow one.
 
     Bars are grouped by what decides whose frames are next; crosses were measured on hardware.
-    `three` is from wifi_validation.three.
+    Their lines end at the least and the greatest seed. `three` is from wifi_validation.three.
     """
     figure, axes_of = panels(7.6, 3.6, columns=2)
     rows = three.set_index(three["below"].map(_SCHEDULES))
-    shares = 100 * rows[[f"{name}_airtime" for name in _STATIONS]]
     colors: list[Any] = [palette.color(qdisc) for qdisc in _STATION_COLORS]
-    for axes, table, label in zip(
+    for axes, quantity, scale, label in zip(
         axes_of[0],
-        (shares.set_axis([*_STATIONS.values()], axis=1), rows[[*_STATIONS]]),
+        ("_airtime", ""),
+        (100, 1),
         ("Share of the air time (%)", "TCP goodput (Mbit/s)"),
         strict=True,
     ):
-        table.plot.bar(ax=axes, rot=0, width=0.8, color=colors, legend=False)
+        names = [f"{name}{quantity}" for name in _STATIONS]
+        ends = [[(rows[f"{name}{end}"] - rows[name]).abs() for end in ("_low", "_high")]
+                for name in names]  # fmt: skip
+        rows[names].mul(scale).set_axis([*_STATIONS.values()], axis=1).plot.bar(
+            ax=axes, rot=0, width=0.8, color=colors, legend=False, yerr=scale * np.array(ends),
+            error_kw={"ecolor": palette.ink, "elinewidth": 1, "capsize": 2},
+        )  # fmt: skip
         _labels(axes, "", label)
         axes.grid(axis="x", visible=False)
     reference(axes_of[0, 0], 100 / len(_STATIONS), palette)
-    for name, bars in zip(_STATIONS, axes_of[0, 1].containers, strict=True):
+    drawn = [of for of in axes_of[0, 1].containers if isinstance(of, BarContainer)]
+    for name, bars in zip(_STATIONS, drawn, strict=True):
         at = [bar.get_x() + bar.get_width() / 2 for bar in bars]
         axes_of[0, 1].plot(at, rows[f"{name}_printed"], "x", color=palette.ink, markersize=6)
     handles, names = axes_of[0, 0].get_legend_handles_labels()

@@ -183,16 +183,32 @@ def test_a_slow_station_beside_two_fast_ones() -> None:
         "airtime",
     ]
     rows = [
-        {**asdict(queues[1]), "sender": sender, "quantity": "goodput_mbit_s", "median": mbit_s}
+        {
+            **asdict(queues[1]),
+            "sender": sender,
+            "quantity": "goodput_mbit_s",
+            "median": mbit_s,
+            "low": mbit_s - 1,
+            "high": mbit_s + 2,
+        }
         for sender, mbit_s in ((1, 30.0), (2, 31.0), (3, 2.0), (-1, 63.0))
     ] + [
-        {**asdict(queues[1]), "sender": sender, "quantity": "airtime_share", "median": share}
+        {
+            **asdict(queues[1]),
+            "sender": sender,
+            "quantity": "airtime_share",
+            "median": share,
+            "low": share - 0.01,
+            "high": share + 0.02,
+        }
         for sender, share in ((1, 0.3), (2, 0.31), (3, 0.39))
     ]
     (table,) = wifi_validation.three(pd.DataFrame(rows)).to_dict("records")
     assert (table["slow"], table["all"], table["fast_printed"]) == (2, 63, 19.17)
     assert table["all_printed"] == pytest.approx(41.58)
     assert (table["fast_airtime"], table["slow_airtime"]) == (0.3, 0.39)
+    assert (table["fast_low"], table["slow_high"]) == (29, 4)
+    assert table["slow_airtime_high"] == pytest.approx(0.41)
 
 
 def test_the_share_of_air_time_counts_both_directions_of_each_station() -> None:
