@@ -50,7 +50,7 @@ ABOUT: Final = ("experiment", "qdisc", "cc")
 SETTLED_S: Final = 2.0  # numbers are of the time after the flows have started
 BIN_S: Final = 0.5  # of a mean over time
 MOST_CURVES: Final = 60  # of more cells nobody tells apart which is which
-STEPS: Final = (120, 6000)  # at most: of a curve that a page draws, and of all curves together
+STEPS: Final = (100, 3000)  # at most: of a curve that a page draws, and of all curves together
 LEAST_BYTES: Final = 100_000  # of a connection that is load, and not a tool's own
 
 

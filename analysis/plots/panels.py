@@ -16,7 +16,7 @@ from matplotlib.ticker import LogLocator, NullFormatter
 from qdisclab.analysis.plots.marks import handle
 from qdisclab.analysis.plots.style import Palette, look
 from qdisclab.analysis.runs.order import in_order
-from qdisclab.analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.runs.settings import Setting, in_headers, of_setting
 
 SINGLE_INCH: Final = (7.6, 5.0)
 PANEL_INCH: Final = (5.6, 4.2)
@@ -63,7 +63,7 @@ def grid(settings: Sequence[Setting], runs: pd.DataFrame, draw: Draw) -> Figure:
                 continue
             draw(axes, setting)
             alone = one_run(of_setting(runs, setting))
-            axes.set_title(f"{setting.title}{': ' * bool(alone)}{alone}")
+            axes.set_title(f"{in_headers(setting.title)}{': ' * bool(alone)}{alone}")
             axes.tick_params(labelbottom=True, labelleft=True)
     return figure
 

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
-from io import StringIO
+from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final, Literal
 from zlib import crc32
@@ -19,6 +19,7 @@ from zlib import crc32
 import matplotlib as mpl
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from PIL import Image
 
 from qdisclab.emulation.config.ownfile import drawn
 from qdisclab.emulation.kinds.qdiscs import KINDS
@@ -197,7 +198,10 @@ def save(draw: Callable[[Palette], Figure], stem: Path) -> list[Path]:
     with styled("light") as palette:
         figure = draw(palette)
         light.write_text(_svg(figure), encoding="utf-8")
-        figure.savefig(png, dpi=160, metadata={"Software": None})
+        drawn = BytesIO()
+        figure.savefig(drawn, dpi=160, metadata={"Software": None})
+        few = Image.open(drawn).convert("RGB").quantize(256, dither=Image.Dither.NONE)
+        few.save(png, optimize=True)  # less than half of what it would be in all colors
         figure.savefig(pdf, metadata=dict.fromkeys(("CreationDate", "Creator", "Producer")))
     with styled("dark") as palette:
         dark.write_text(_svg(draw(palette)), encoding="utf-8")
