@@ -117,14 +117,16 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
         )  # fmt: skip
         _labels(axes, "", label)
         axes.grid(axis="x", visible=False)
+        axes.tick_params(axis="x", labelsize=8)  # two lines each, beside each other
     reference(axes_of[0, 0], 100 / len(_STATIONS), palette)
     drawn = [of for of in axes_of[0, 1].containers if isinstance(of, BarContainer)]
     for name, bars in zip(_STATIONS, drawn, strict=True):
         at = [bar.get_x() + bar.get_width() / 2 for bar in bars]
-        axes_of[0, 1].plot(at, rows[f"{name}_printed"], "x", color=palette.ink, markersize=6)
+        crosses = axes_of[0, 1].plot(
+            at, rows[f"{name}_printed"], "x", color=palette.ink, markersize=6
+        )
     handles, names = axes_of[0, 0].get_legend_handles_labels()
-    cross = axes_of[0, 1].lines[0]
-    figure.legend([*handles, cross], [*names, "ath9k"], fontsize=9, loc="outside upper center",
+    figure.legend([*handles, *crosses], [*names, "ath9k"], fontsize=9, loc="outside upper center",
                   ncols=len(names) + 1)  # fmt: skip
     return figure
 
