@@ -507,11 +507,9 @@ def test_the_wall_is_the_best_that_there_is(monkeypatch: pytest.MonkeyPatch) -> 
         confine.wall()
 
 
-def test_the_page_names_what_is_let_through_in_part_and_what_was_tried(root: Path) -> None:
+def test_the_page_names_what_is_let_through_in_part_and_what_is_read(root: Path) -> None:
     page = (root / "SECURITY.md").read_text()
     assert set(confine._FORMS) | {"utimensat"} <= set(re.findall(r"^\| `(\w+)` \|", page, re.M))
-    tries = re.findall(r"[\w ']+(?=[;.])", " ".join(page.split()))
-    assert {one.name for one in (*CALLS, EXECUTE)} <= {name.strip() for name in tries}
     for path in vm.READ:
         assert f"`{path}`" in page
 
