@@ -6,7 +6,7 @@ pings those of its programs `ping`, and what becomes of the link is what a progr
 first sample or packet.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -187,26 +187,40 @@ def link(run: RunFile) -> pd.DataFrame:
 
 
 def per_run(runs: Sequence[RunFile]) -> pd.DataFrame:
-    """Return one row per run: ABOUT, seed, `twin`, and those of QUANTITIES that it has.
+    """Return one row per run: ABOUT, seed, `twin`, and those of QUANTITIES that it has; before
+    them the era (and kernel), where there are several.
 
     `twin` is an earlier seed of the same cell with the same counters of all queues, or NaN.
     """
     twins = dataset.twins(runs)
     table = pd.DataFrame([_row(run) for run in runs])
     table.insert(len(ABOUT) + 1, "twin", [twins.get(run.run, np.nan) for run in runs])
+    if len({run.era for run in runs}) > 1:
+        table.insert(0, "era", [run.era for run in runs])
     return table
 
 
-def called(row: str, experiment: str, qdisc: str, cc: str) -> str:
-    """Return what the template `row` calls a run: it has `{experiment}`, `{qdisc}` and `{cc}`, or
-    some.
+def called(row: str, experiment: str, qdisc: str, cc: str, era: str = "") -> str:
+    """Return what the template `row` calls a run: it has `{experiment}`, `{qdisc}`, `{cc}` and
+    `{era}`, or some.
 
     Raises DataError where it has another name in braces, or these are not closed."""
     try:
-        return row.format(experiment=experiment, qdisc=qdisc, cc=cc)
+        return row.format(experiment=experiment, qdisc=qdisc, cc=cc, era=era)
     except (AttributeError, LookupError, ValueError) as error:
         wrong = f"is {row!r}, of which no name can be made ({error})"
-        raise DataError.of("row", wrong, "Use {experiment}, {qdisc} and {cc}") from error
+        raise DataError.of("row", wrong, "Use {experiment}, {qdisc}, {cc} and {era}") from error
+
+
+def named(runs: Iterable[RunFile], names: Mapping[str, str], row: str) -> dict[str, RunFile]:
+    """Return `runs` by their names; DataError where the template `row` calls two the same."""
+    by_name: dict[str, RunFile] = {}
+    for run in runs:
+        name = called(row, names[run.experiment], run.qdisc, run.cc, run.era)
+        if by_name.setdefault(name, run) != run:
+            wrong = f"is {row!r}, which calls {by_name[name].run} and {run.run} '{name}'"
+            raise DataError.of("row", wrong, "Put {era} or another of its names into it")
+    return by_name
 
 
 def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFrame:
@@ -217,11 +231,12 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     row's name, as `called` reads it. Seeds of which two came out the same have no interval: nothing
     was random.
     """
-    present = [str(name) for name in table if name not in (*ABOUT, "seed", "twin")]
-    over_seeds = means(table, list(ABOUT), present)
+    present = [str(name) for name in table if name not in (*ABOUT, "era", "seed", "twin")]
+    keys = [*ABOUT, *(["era"] if "era" in table else [])]
+    over_seeds = means(table, keys, present)
     over_seeds["rig"] = [
-        called(row, names.get(name, name), qdisc, cc)
-        for name, qdisc, cc in over_seeds[list(ABOUT)].astype(str).to_numpy()
+        called(row, names.get(name, name), *more)
+        for name, *more in over_seeds[keys].astype(str).to_numpy()
     ]
     return over_seeds[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
 

@@ -2,6 +2,7 @@
 
 import io
 import tarfile
+from dataclasses import replace
 from pathlib import Path
 
 import pandas as pd
@@ -101,6 +102,16 @@ def test_a_table_for_people_has_titles_and_no_interval_of_one_run(run: RunFile) 
     assert list(shown.columns) == ["what", "qdisc", "quantity", "mean"]
     assert "Goodput (Mbit/s)" in set(shown["quantity"])
     assert set(shown["what"]) == {"LTE, cubic"}
+
+
+def test_runs_of_two_kernels_have_names_of_their_own(run: RunFile) -> None:
+    runs = [run, replace(run, era="modern@linux-7.2")]
+    names = {run.experiment: "LTE"}
+    rows = timeline.cells(timeline.per_run(runs), names, "{experiment}, {era}")
+    assert list(dict.fromkeys(rows["rig"])) == [f"LTE, {run.era}", "LTE, modern@linux-7.2"]
+    assert list(timeline.named(runs, names, "{era}").values()) == runs
+    with pytest.raises(DataError, match=r"which calls .* 'LTE'\. Put \{era\} or another"):
+        timeline.named(runs, names, "{experiment}")
 
 
 def test_seeds_that_came_out_the_same_have_no_interval() -> None:
