@@ -46,7 +46,7 @@ def most(quantity: Quantity) -> float:
         return 1.0
     if unit == "%":
         return 100.0
-    if unit == "Mbit/s":
+    if unit == "Mbit/s" and "/" in quantity.link:
         rates = [float(rate) for rate in quantity.link.split("/")]
         return sum(rates) if "total" in quantity.metric else max(rates)
     return 1000.0
