@@ -11,6 +11,8 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
+import pytest
+
 from tests import ROOT
 
 PACKAGES = ("analysis", "emulate", "emulation", "qdisclab", "tests", "workflow")
@@ -28,6 +30,9 @@ FOREIGN = frozenset(
         "e1000_set_itr", "study_1a2b3c4d", "libblas.so.3", "taskset",
     )
 )  # fmt: skip
+
+if not (ROOT / ".git").exists():  # the archive for machines without a network
+    pytest.skip("git lists the files", allow_module_level=True)
 
 _QUOTED = re.compile(r"(?<!`)`([^`\n]+)`(?!`)")
 _PATH = re.compile(r"\.?[\w.-]*(/[\w.-]+)+/?")

@@ -39,6 +39,8 @@ def share_packages(clone: Path) -> None:
 
 def test_the_page_leads_to_runs_tables_and_a_figure(tmp_path: Path) -> None:
     clone = tmp_path / "clone"
+    if not (ROOT / ".git").exists():  # the archive for machines without a network
+        pytest.skip("git clones it")
     subprocess.run(["git", "clone", "-q", "--shared", str(ROOT), str(clone)], check=True)
     share_packages(clone)
     environment = {
