@@ -127,7 +127,7 @@ THREE: Final = {1: "fast", 2: "other_fast", 3: "slow"}
 def three(compared: pd.DataFrame) -> pd.DataFrame:
     """Two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed of
     them (NaN where nothing was), and each one's share of the air time; of each station's numbers
-    the least and the greatest of a seed, as `fast_low` and `fast_airtime_high`."""
+    the least and the greatest of a seed (`_low`, `_high`)."""
     rows = []
     for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):
         wide = of.pivot(index="sender", columns="quantity", values=["median", "low", "high"])
