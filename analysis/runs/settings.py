@@ -7,10 +7,14 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from qdisclab.analysis.words import NONE
+from qdisclab.emulation.model.era import TESTBED
 from qdisclab.emulation.model.run import DEFAULT_ERA, era_and_kernel
 
 MANY: Final = 4
 """Changes of an era that a title only counts."""
+
+CLOCKS: Final = {switch.name: switch.tick for switch in TESTBED if switch.tick}
+"""Each switch that gives a path a clock, and its tick."""
 
 TCP: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR", "dctcp": "DCTCP"}
 
@@ -57,7 +61,13 @@ def _words(name: str) -> str:
     linux = "today's Linux" if base == DEFAULT_ERA else f"Linux of {base.removesuffix('c')}"
     parts = [linux, *["by its code"] * code, *([f"kernel {kernel}"] if kernel else [])]
     words = {"+": "with", "-": "without"}
-    parts += [f"{words[change[0]]} {change[1:].replace('_', ' ')}" for change in changes]
+    if any(change[1:] in CLOCKS for change in changes):  # which is in the place of noise
+        changes = [change for change in changes if change != "-host_noise"]
+    called = {clock: f"a clock of {tick}" for clock, tick in CLOCKS.items()}
+    parts += [
+        f"{words[change[0]]} {called.get(change[1:], change[1:].replace('_', ' '))}"
+        for change in changes
+    ]
     return ", ".join(parts)
 
 
