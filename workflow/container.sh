@@ -13,7 +13,7 @@ export PATH HOME
 shipped=$XDG_CACHE_HOME/qdisc-lab
 if [[ ! -w $shipped/kernel ]]; then
     XDG_CACHE_HOME=$(mktemp -d)
-    for kind in kernel module rootfs; do
+    for kind in kernel module rootfs layer; do
         mkdir -p "$XDG_CACHE_HOME/qdisc-lab/$kind"
         ln -s "$shipped/$kind"/* "$XDG_CACHE_HOME/qdisc-lab/$kind/"
     done

@@ -212,14 +212,21 @@ def called(row: str, experiment: str, qdisc: str, cc: str, era: str = "") -> str
         raise DataError.of("row", wrong, "Use {experiment}, {qdisc}, {cc} and {era}") from error
 
 
-def named(runs: Iterable[RunFile], names: Mapping[str, str], row: str) -> dict[str, RunFile]:
-    """Return `runs` by their names; DataError where the template `row` calls two the same."""
+def named(
+    runs: Iterable[RunFile], names: Mapping[str, str], row: str, means: bool = False
+) -> dict[str, RunFile]:
+    """Return `runs` by their names; DataError where the template `row` calls two the same.
+
+    A row of `means` has a mark for each qdisc, so that these are told apart without a name."""
     by_name: dict[str, RunFile] = {}
+    taken: dict[tuple[str, str], RunFile] = {}
     for run in runs:
         name = called(row, names[run.experiment], run.qdisc, run.cc, run.era)
-        if by_name.setdefault(name, run) != run:
-            wrong = f"is {row!r}, which calls {by_name[name].run} and {run.run} '{name}'"
+        first = taken.setdefault((name, run.qdisc if means else ""), run)
+        if first != run:
+            wrong = f"is {row!r}, which calls {first.run} and {run.run} '{name}'"
             raise DataError.of("row", wrong, "Put {era} or another of its names into it")
+        by_name.setdefault(name, run)
     return by_name
 
 

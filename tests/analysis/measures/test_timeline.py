@@ -117,7 +117,10 @@ def test_runs_of_two_kernels_have_names_of_their_own(run: RunFile) -> None:
 def test_seeds_that_came_out_the_same_have_no_interval() -> None:
     """Of the shipped runs of a host, all seeds of fq have the same counters."""
     chosen = {"links": "100/100", "qdiscs": ["fq", "fq_codel"], "ccs": ["cubic"]}
-    table = timeline.per_run(find_runs(ROOT / "data", "asked", "host", **chosen))
+    runs = find_runs(ROOT / "data", "asked", "host", **chosen)
+    table = timeline.per_run(runs)
+    first = [run for run in runs if run.seed == 1]
+    assert list(timeline.named(first, {"host": "host"}, "{experiment}", means=True)) == ["host"]
     assert list(table.groupby("qdisc")["twin"].count()) == [2, 0]
     cells = timeline.cells(table, {"host": "host"}, "{qdisc}").set_index(["qdisc", "quantity"])
     assert cells["ci_low"]["fq"].isna().all()
