@@ -7,7 +7,8 @@ import pandas as pd
 
 from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.analysis.runs.statement import Claim
-from qdisclab.emulation.model.run import DEFAULT_KERNEL, era_and_kernel
+from qdisclab.emulation.model.run import era_and_kernel
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 NOTHING: Final = "–"
 
