@@ -236,7 +236,7 @@ class Tags(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         bad = [name for name, value in attrs if name.startswith("on") or value == "x"]
-        data = [("type", "application/json"), ("id", "points")]  # which a browser does not execute
+        data = [("type", "application/json")]  # which a browser does not execute
         self._in_script = tag == "script" and attrs != data
         if bad or (self._in_script and attrs):
             self.active.append(f"{tag} {attrs}")

@@ -15,6 +15,9 @@ from tests.data import provenances
 from tests.workflow.plans import config
 from workflow.plan import make_plan
 
+#: The era that decides RRUL in gbw2015.
+CLOCK = "2014c-host_noise+ticks_4ms"
+
 
 @pytest.fixture(autouse=True)
 def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,9 +27,9 @@ def in_the_repository(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("scale", "figures", "runs"),
     [
-        ("smoke", 12, 8 * 3 + 2),
-        ("quick", 33, 8 * 21 + 2 * 3),
-        ("paper", 33, (8 * 21 + 2 * 3) * 2 * 30),
+        ("smoke", 12, 9 * 3 + 2),
+        ("quick", 33, 9 * 21 + 2 * 3),
+        ("paper", 33, (9 * 21 + 2 * 3) * 2 * 30),
     ],
 )
 def test_scales(scale: str, figures: int, runs: int) -> None:
@@ -35,7 +38,7 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
     slow = set() if scale == "smoke" else {"2014c-host_noise"}  # of 10/1
-    assert {run.era for run in plan.all_runs().values()} == {"2014c", *slow}
+    assert {run.era for run in plan.all_runs().values()} == {"2014c", CLOCK, *slow}
     assert plan.pages == Path(f"results/emulated-{scale}")
 
 
@@ -82,7 +85,7 @@ def test_short_runs_are_read_from_their_own_folder() -> None:
     figure = plan.figures["gbw2015/fig2b"]
     assert plan.lengths(figure) == ["20s"]
     assert plan.data_files(figure)[0] == Path(
-        "results/data/gbw2015/rrul@2014c@20s/10-10/pfifo_fast/cubic/seed-001.json"
+        f"results/data/gbw2015/rrul@{CLOCK}@20s/10-10/pfifo_fast/cubic/seed-001.json"
     )
 
 

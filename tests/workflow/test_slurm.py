@@ -330,7 +330,7 @@ def test_batches_hold_seeds_of_one_cell(monkeypatch: pytest.MonkeyPatch) -> None
     cells = ({run.id.rpartition("/")[0] for run in batch} for batch in batches.values())
     assert {len(cell) for cell in cells} == {1}
     stamps = [str(path) for path in plan.data_files(plan.figures["gbw2015/fig2b"])]
-    (stamp,) = [one for one in stamps if one.endswith("/10-10/codel/cubic/seeds-011-020")]
+    (stamp,) = [one for one in stamps if one.endswith("rrul@2014c/10-10/codel/cubic/seeds-011-020")]
     batch = batches[stamp.removeprefix("results/batches/")]
     assert [run.seed for run in batch] == list(range(11, 21))
 
