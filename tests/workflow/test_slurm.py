@@ -36,8 +36,8 @@ CLIENTS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct")
 LACKING = [tool for tool in (*DAEMONS, *CLIENTS) if shutil.which(tool) is None]
 LACKING += [] if find_spec("snakemake_executor_plugin_slurm") else ["pip install '.[slurm]'"]
 
-#: How many runs the campaign below has: 7 qdiscs, 4 seeds.
-RUNS = 28
+#: How many runs the campaign below has: 7 qdiscs, 4 seeds, 2 eras.
+RUNS = 56
 
 CONF = """\
 ClusterName=test
@@ -174,10 +174,10 @@ class Campaign:
 
     def __init__(self, folder: Path, slurm: Slurm) -> None:
         self.folder, self.slurm = folder, slurm
-        parts = ("analysis", "emulate", "emulation", "notebooks", "qdisc", "studies", "workflow")
+        packages = ("analysis", "emulate", "emulation", "qdisclab")
         ignored = shutil.ignore_patterns("__pycache__")
-        for part in parts:
-            shutil.copytree(ROOT / part, folder / part, ignore=ignored)
+        for part in (*packages, "notebooks", "qdisc", "studies", "workflow"):
+            shutil.copytree(ROOT / part, folder / part, ignore=ignored, symlinks=True)
         for name in ("Snakefile", "pyproject.toml"):
             shutil.copy(ROOT / name, folder / name)
         file = folder / "workflow/config.yaml"
