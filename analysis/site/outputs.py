@@ -12,7 +12,7 @@ from IPython.display import HTML, SVG, Markdown, display
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures import timeline
+from qdisclab.analysis.measures import curves
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
 from qdisclab.analysis.site.sentence import sentence
@@ -110,7 +110,7 @@ def publish(
         _display(fitted(files[0].read_text(encoding="utf-8")), alt)
     table.to_csv(folder / TABLE, index=False, float_format=f"%.{digits}g")
     if series is None and isinstance(source, Dataset):
-        series = timeline.first_runs(source)
+        series = curves.first_runs(source)
     for name, more in ((SERIES, series), (RUNS, runs)):
         if more is not None:
             more.to_csv(folder / name, index=False, float_format="%.5g")

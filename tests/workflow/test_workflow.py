@@ -241,7 +241,7 @@ def drawn_with(file: str) -> set[str]:
     [
         ("studies/gbw2015/measures/web.py", {"fig4", "fig5"}, {"fig2"}),
         ("analysis/measures/voip.py", {"fig3", "tabl"}, {"fig2"}),
-        ("analysis/measures/fairness.py", {"fig6"}, set()),
+        ("analysis/measures/fairness.py", {"fig6"}, {"fig2"}),
         ("analysis/measures/metrics.py", {"fig2", "fig3", "fig4", "fig5", "fig6", "fig7"}, set()),
         ("studies/gbw2015/published/fig2.csv", {"fig2"}, {"fig3", "fig4", "fig7"}),
         ("studies/gbw2015/claims.csv", set(), {"fig2", "fig3", "fig7"}),

@@ -23,7 +23,6 @@ from qdisclab.analysis import words
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.plots import style
 from qdisclab.analysis.runs import study
-from qdisclab.analysis.runs.settings import in_headers, in_words
 from qdisclab.analysis.site import (
     gallery,
     inventory,
@@ -446,16 +445,6 @@ def test_a_cover_that_a_study_does_not_have_is_named(
     )
     with pytest.raises(DataError, match=r"study\.yaml: cover: .*'fig2bb'.*fig2b"):
         report._cover("gbw2015", gallery.collect(results))
-
-
-def test_eras_are_words() -> None:
-    assert in_words("2014c") == "Linux of 2014, by its code"
-    assert in_words("2014 or modern@linux-7.2") == "Linux of 2014 or today's Linux, kernel 7.2"
-    assert in_words("2013c-host_noise") == "Linux of 2013, by its code, without host noise"
-    clock = "2014c-host_noise+ticks_4ms"
-    assert in_words(clock) == "Linux of 2014, by its code, with a clock of 4 ms"
-    assert in_words("–") == "–"
-    assert in_headers("Linux of 2014c, CUBIC") == "Linux of 2014, by its code, CUBIC"
 
 
 def test_empty_results_are_an_error(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
