@@ -17,7 +17,7 @@ Refusal = Callable[[str], list[str]]
 
 DUMBBELL = studyfile.text(
     rig="{kind: dumbbell, base_rtt: 50 ms, edge_rate: 1 Gbit/s, eras: ERAS}",
-    traffic="{kind: programs, length: 20 s, programs: [{kind: ping, from: sender1, to: receiver1}]}",
+    traffic="{kind: programs, length: 2 s, programs: [{kind: ping, from: sender1, to: receiver1}]}",
 )
 
 
