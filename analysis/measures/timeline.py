@@ -281,28 +281,29 @@ def described(table: pd.DataFrame) -> str:
     return "Means of round trips of pings and of flows, and of goodput"
 
 
-def _row(run: RunFile) -> dict[str, object]:
-    sources = {"sockets": _flows, "qdisc": _drops, "packets": packets.by_class}
-    there = recorded(run.provenance)
-    numbers = [of(run) for probe, of in sources.items() if probe in there]
-    pinged = _pinged(run)
-    if "sockets" not in there:
-        numbers.append(_reported(run))
-    if not any((pinged, *numbers)):
-        what = f"none of the probes {', '.join(sources)} is beside it"
-        raise DataError.of(run.provenance, what, "Repeat the run with --probe")
-    about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
-    parts = (about, pinged, *numbers)
-    return {name: value for part in parts for name, value in part.items()}
-
-
-def _pinged(run: RunFile) -> dict[str, float]:
-    """Return numbers of pings after the start; none where no program is a ping."""
+def pinged(run: RunFile) -> dict[str, float]:
+    """Return rtt_mean_ms and rtt_p99_ms of pings from SETTLED_S on; none where no program is a
+    ping."""
     pings = replies(run)
     inside = pings[pings["time_s"] >= SETTLED_S]["rtt_ms"]
     if inside.empty:
         return {}
     return {"rtt_mean_ms": float(inside.mean()), "rtt_p99_ms": float(inside.quantile(0.99))}
+
+
+def _row(run: RunFile) -> dict[str, object]:
+    sources = {"sockets": _flows, "qdisc": _drops, "packets": packets.by_class}
+    there = recorded(run.provenance)
+    numbers = [of(run) for probe, of in sources.items() if probe in there]
+    of_pings = pinged(run)
+    if "sockets" not in there:
+        numbers.append(_reported(run))
+    if not any((of_pings, *numbers)):
+        what = f"none of the probes {', '.join(sources)} is beside it"
+        raise DataError.of(run.provenance, what, "Repeat the run with --probe")
+    about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
+    parts = (about, of_pings, *numbers)
+    return {name: value for part in parts for name, value in part.items()}
 
 
 def _reported(run: RunFile) -> dict[str, float]:
@@ -349,5 +350,5 @@ def _probe(run: RunFile, probe: str) -> pd.DataFrame:
 
 def _zero_s(run: RunFile, times_ns: pd.Series) -> float:
     """Return when time begins: with the first ping, else with the first of `times_ns`."""
-    pinged = replies(run)
-    return float(pinged["at_s"].min() if len(pinged) else times_ns.min() / 1e9)
+    answers = replies(run)
+    return float(answers["at_s"].min() if len(answers) else times_ns.min() / 1e9)

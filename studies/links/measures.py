@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from qdisclab.analysis.measures.registry import Measure, Metric
-from qdisclab.analysis.measures.timeline import SETTLED_S, replies
+from qdisclab.analysis.measures.timeline import pinged
 from qdisclab.analysis.runs import reports
 from qdisclab.analysis.runs.dataset import RunFile
 
@@ -24,12 +24,7 @@ def measure(file: RunFile) -> Mapping[str, float]:
     for way in ("down", "up"):
         if len(own := whole[whole.index.str.startswith(way)]):
             numbers[f"link_{way}_mbit_s"] = float(own.sum())
-    pinged = replies(file)
-    late = pinged[pinged["time_s"] >= SETTLED_S]["rtt_ms"]
-    if len(late):
-        numbers["link_rtt_mean_ms"] = float(late.mean())
-        numbers["link_rtt_p99_ms"] = float(late.quantile(0.99))
-    return numbers
+    return numbers | {f"link_{name}": value for name, value in pinged(file).items()}
 
 
 MEASURES: Final = {"link": Measure(measure, traffic="programs")}
