@@ -159,10 +159,12 @@ def _class(values):
 
 
 def idle(part, sent):
-    """The classes of a tree that nothing is below, and no packet went into."""
+    """The classes that nothing is below, or that filters name, and no packet went into."""
     outer = {each["parent"] for each in part["tree"]["classes"]}
     names = {each["classid"] for each in part["tree"]["classes"]}
     names |= {each["parent"] for each in part["qdiscs"]}
+    named = (wanted(words)["class"] for words in part["filters"])
+    names |= {":".join(f"{number:x}" for number in to) for to in named if to}
     return sorted(name for name in names - outer if sent.get(name) == 0)
 
 

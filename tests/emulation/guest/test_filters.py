@@ -120,3 +120,13 @@ def test_guests_whose_trees_have_filters_alone_have_it() -> None:
     )
     assert filtered.keys() - plain.keys() == {"filters.py"}
     assert filtered["readback.py"].startswith(plain["readback.py"])
+
+
+def test_a_band_that_only_a_filter_names_is_named_after_the_run() -> None:
+    part = {
+        "tree": {"classes": []},
+        "qdiscs": [{"parent": "1:2"}],
+        "filters": ["parent 1: protocol ip prio 1 u32 match ip dst 10.0.1.1/32 flowid 1:3"],
+    }
+    assert filters.idle(part, {"1:1": 0, "1:2": 7, "1:3": 0}) == ["1:3"]
+    assert filters.idle(part, {"1:1": 0, "1:2": 7, "1:3": 1}) == []
