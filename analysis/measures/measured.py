@@ -137,6 +137,7 @@ def _of_cell(study: StudyFolder, folder: Path, run: RunFile) -> list[RunFile]:
     if not root.is_dir():
         with tempfile.TemporaryDirectory(dir=root.parent) as scratch:
             made = Path(scratch) / "runs"
+            made.mkdir()
             for number, files in enumerate(_repetitions(folder), 1):
                 _make(made, number, files, run, *base[:1])
             made.rename(root)
@@ -204,6 +205,8 @@ def _archive(printed: dict[str, Path], path: Path) -> None:
             opened = gzip.open if file.suffix == ".gz" else open
             with opened(file, "rb") as stream:
                 content = stream.read()
+            if not content.strip():
+                raise DataError.of(file, "is empty", "Write there what the program printed")
             about = tarfile.TarInfo(f"{end.split('.')[1]}/stdout")
             about.size = len(content)
             archive.addfile(about, io.BytesIO(content))

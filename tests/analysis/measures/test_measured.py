@@ -208,6 +208,7 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
 @pytest.mark.parametrize(
     ("name", "content", "said"),
     [
+        ("a.ping.txt", "\n", r"a\.ping\.txt: is empty\. Write there what the program printed"),
         ("a.doc", "x", r"a\.doc: is nothing that a testbed measures. Name it NAME\.flent\.gz"),
         ("a.in.pcap", "x", r"a\.in\.pcap: captures of a queue are two, before and behind it"),
         ("a.flent.gz", "x", r"measured/load/10-10/codel/cubic/a\.flent\.gz: not gzip"),
@@ -217,6 +218,11 @@ def test_files_that_cannot_be_used(study: StudyFolder, name: str, content: str, 
     put(study, name, content)
     with pytest.raises(EmulationError, match=said):
         measured.repetitions(study, runs(study))
+
+
+def test_a_folder_without_files_is_no_repetition(study: StudyFolder) -> None:
+    put(study, "a.ping.txt", "x").unlink()
+    assert measured.repetitions(study, runs(study)) == []
 
 
 def test_tables_and_folders_that_cannot_be_used(study: StudyFolder) -> None:
