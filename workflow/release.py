@@ -87,7 +87,8 @@ def offline(root: Path, dist: Path, scratch: Path) -> Path:
     place.mkdir()
     files = _run(root, "git", "archive", "HEAD")
     subprocess.run(["tar", "-x", "-C", str(place)], input=files, check=True)
-    needed = [f"{root}[{EXTRAS}]", "hatchling==1.33.0", "editables"]
+    build = tomllib.loads((root / "pyproject.toml").read_text())["build-system"]["requires"]
+    needed = [f"{root}[{EXTRAS}]", *build, "editables"]
     constraints = ["--constraint", str(root / "workflow/constraints.txt")]
     _run(root, sys.executable, "-m", "pip", "wheel", "-q", "-w", str(place / "wheels"),
          *constraints, *needed)  # fmt: skip
