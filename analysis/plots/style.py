@@ -89,6 +89,11 @@ def looks() -> dict[str, Look]:
     return {**{name: kind.look for name, kind in KINDS.items() if kind.look}, **NAMED}
 
 
+def forget_others() -> None:
+    """Forget the looks of new names, so that those of a page do not depend on pages before it."""
+    _taken().clear()
+
+
 @cache
 def _taken() -> dict[str, int]:
     return {}

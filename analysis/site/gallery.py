@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
@@ -12,6 +12,7 @@ import pandas as pd
 
 from qdisclab.analysis.claims.record import Claim
 from qdisclab.analysis.errors import DataError, brief
+from qdisclab.analysis.plots.style import forget_others
 from qdisclab.analysis.runs import study
 from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.order import in_order
@@ -52,9 +53,7 @@ class Shown:
     has_page: bool
     size: tuple[int, int] | None = (760, 500)  # of the image in pixels; None for a table
     sentence: str = ""  # what it shows, computed from its table
-    charts: Mapping[str, dict[str, Any]] = field(default_factory=dict)
-    """Points of its tables that are drawn in the page, below these headings."""
-    tables: Sequence[str] = ()  # of CHARTS, that it has
+    tables: Sequence[Path] = ()  # those of CHARTS that it has
     claims: Sequence[Claim] = ()  # that belong to it, on its page
     notes: Sequence[str] = ()  # on its runs
 
@@ -62,6 +61,14 @@ class Shown:
     def name(self) -> str:
         """Its folder's name: `fig2a`."""
         return self.folder.rpartition("/")[2]
+
+    @cached_property  # only for a page that is written: long tables take a second
+    def charts(self) -> Mapping[str, dict[str, Any]]:
+        """Points of its tables that are drawn in the page, by heading."""
+        forget_others()
+        ours = Setting(*self.summary.setting).title if self.summary.setting else ""
+        drawn = {CHARTS[path.name]: points(_table(path), ours) for path in self.tables}
+        return {heading: chart for heading, chart in drawn.items() if chart}
 
     @cached_property  # a page asks for each label several times
     def of_paper(self) -> bool:
@@ -176,9 +183,6 @@ def collect(results: Path) -> list[Shown]:
         if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
             continue
         values = _table(path.with_name(TABLE))
-        tables = [name for name in CHARTS if path.with_name(name).is_file()]
-        ours = Setting(*summary.setting).title if summary.setting else ""
-        drawn = {CHARTS[name]: points(_table(path.with_name(name)), ours) for name in tables}
         table = texts(values)
         figures.append(
             Shown(
@@ -189,8 +193,7 @@ def collect(results: Path) -> list[Shown]:
                 has_page=path.with_name(PAGE).is_file(),
                 size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
-                charts={heading: chart for heading, chart in drawn.items() if chart},
-                tables=tables,
+                tables=[there for name in CHARTS if (there := path.with_name(name)).is_file()],
             )
         )
     if not figures:

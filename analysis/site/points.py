@@ -60,7 +60,7 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
     if not names or len(rows) < 2 or rows.duplicated(["quantity", *names]).any():
         return None
     places = {name: _values(rows[name], name) for name in names}
-    quantities = list(dict.fromkeys(rows["quantity"]))
+    quantities = rows["quantity"].unique().tolist()
     ranked = sorted(names, key=lambda name: (name not in PARAMETERS, name in QDISCS))
     others = [name for name in reversed(ranked) if name not in (*QDISCS, SEED)]
     if SEED in names:  # a strip of runs per qdisc
@@ -75,11 +75,23 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
         **({"seed": names.index(SEED)} if SEED in names else {}),
         "names": [_name(name, places[name], ours) for name in names],
         "points": [
-            [quantities.index(row["quantity"]), *(places[name].index(row[name]) for name in names),
-             *(float(f"{row[of]:.6g}") for of in NUMBERS if pd.notna(row[of]))]
-            for row in rows.to_dict("records")
+            [*at, *(float(f"{number:.6g}") for number in numbers if pd.notna(number))]
+            for at, numbers in zip(
+                zip(
+                    _at(rows["quantity"], quantities),
+                    *(_at(rows[name], places[name]) for name in names),
+                    strict=True,
+                ),
+                rows[[*NUMBERS]].astype(float).to_numpy().tolist(),
+                strict=True,
+            )
         ],
-    }  # fmt: skip
+    }
+
+
+def _at(column: pd.Series, values: list[str]) -> list[int]:
+    """Return the places in `values` of those of a column."""
+    return column.map({value: place for place, value in enumerate(values)}).tolist()
 
 
 def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -135,7 +147,7 @@ def _interval(table: pd.DataFrame, number: str) -> tuple[Any, Any]:
 
 
 def _values(column: pd.Series, name: str) -> list[str]:
-    values = list(dict.fromkeys(column))
+    values = column.unique().tolist()
     return in_order(values) if name in QDISCS else values
 
 

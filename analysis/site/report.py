@@ -24,6 +24,7 @@ from qdisclab.analysis.site import pages, verdicts
 from qdisclab.analysis.site.execute import PAGE
 from qdisclab.analysis.site.gallery import Shown, collect
 from qdisclab.analysis.site.inventory import Variant, variants, write_runs
+from qdisclab.analysis.site.outputs import SUMMARY
 from qdisclab.analysis.site.tables import MISSES
 from qdisclab.emulation.errors import command
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
@@ -54,6 +55,7 @@ class Site:
     ran: Sequence[Variant] = ()  # runs that have pages of their own
     failed: Sequence[str] = ()  # ids of the runs, of any paper, that figures lack
     earlier: bool = False  # whether the claims are as an earlier call left them
+    grows: bool = False  # whether pages of figures that are newer than these stay as they are
 
     def index(self) -> str:
         """Return the HTML of the page that leads to all others.
@@ -98,7 +100,10 @@ class Site:
         ran = {variant.name for variant in self.ran if variant.paper == name}
         beside = zip([None, *figures], figures, [*figures[1:], None], strict=False)
         for before, shown, after in beside:
-            yield self.results / shown.folder / pages.INDEX, pages.render(
+            page = self.results / shown.folder / pages.INDEX
+            if self.grows and _newer(page, page.with_name(SUMMARY)):
+                continue
+            yield page, pages.render(
                 "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
                 shown=shown, summary=shown.summary, before=before, after=after, variants=ran,
                 verdicts=verdicts.count(shown.claims), scripts=DRAWING if shown.charts else (),
@@ -220,7 +225,13 @@ def grow(results: Path, failed: Sequence[str] = ()) -> None:
     Raises DataError as `write_report` does.
     """
     figures, claims = collect(results), verdicts.read(results)
-    Site(results, figures, claims, _beside(results), failed=failed, earlier=True).write()
+    there = _beside(results)
+    Site(results, figures, claims, there, failed=failed, earlier=True, grows=True).write()
+
+
+def _newer(page: Path, than: Path) -> bool:
+    """Return whether `page` is there, and was written after `than`."""
+    return page.is_file() and page.stat().st_mtime_ns > than.stat().st_mtime_ns
 
 
 def _beside(results: Path) -> set[str]:

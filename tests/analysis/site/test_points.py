@@ -1,5 +1,6 @@
 """Points of a table, as a figure's page draws them."""
 
+import os
 from pathlib import Path
 
 import pandas as pd
@@ -8,6 +9,7 @@ import pytest
 from qdisclab.analysis.site.gallery import collect
 from qdisclab.analysis.site.outputs import Source, publish
 from qdisclab.analysis.site.points import points
+from qdisclab.analysis.site.report import grow
 
 
 def test_printed_values_stand_beside_ours_and_other_linux() -> None:
@@ -72,7 +74,7 @@ def test_curves_are_drawn_beside_the_table(tmp_path: Path) -> None:
         figure="7b", title="T", caption="C", output=str(tmp_path / "gbw2015/fig7b"), series=curves,
     )  # fmt: skip
     (shown,) = collect(tmp_path)
-    assert shown.tables == ["table.csv", "series.csv"]
+    assert [table.name for table in shown.tables] == ["table.csv", "series.csv"]
     assert list(shown.charts) == ["Over time"]  # a table of one row is none
     drawn = shown.charts["Over time"]
     assert drawn["quantities"] == ["RTT (ms)"]
@@ -81,6 +83,31 @@ def test_curves_are_drawn_beside_the_table(tmp_path: Path) -> None:
     assert drawn["points"] == [
         [0, 1, 0, 50.0, 49.0, 51.0], [0, 0, 0, 51.0], [0, 1, 1, 80.123, 70.0, 90.0]
     ]  # fmt: skip
+
+
+def test_colours_of_a_page_do_not_depend_on_pages_before_it(tmp_path: Path) -> None:
+    for figure in ("1", "2"):
+        new = [f"new_{figure}_{number}" for number in range(9)]  # more than colours
+        publish(
+            None, pd.DataFrame({"qdisc": new, "mean": range(9)}), Source("gbw2015"),
+            figure=figure, title="T", caption="C", output=str(tmp_path / f"gbw2015/fig{figure}"),
+        )  # fmt: skip
+    drawn = [{shown.name: shown.charts for shown in collect(tmp_path)[::step]} for step in (1, -1)]
+    assert drawn[0] == drawn[1]
+
+
+def test_a_page_that_is_newer_than_its_figure_stays_while_others_are_drawn(tmp_path: Path) -> None:
+    for figure in ("1", "2"):
+        publish(
+            None, pd.DataFrame({"qdisc": ["codel"], "mean": [80.0]}), Source("gbw2015"),
+            figure=figure, title="T", caption="C", output=str(tmp_path / f"gbw2015/fig{figure}"),
+        )  # fmt: skip
+    pages = [tmp_path / f"gbw2015/fig{figure}/index.html" for figure in ("1", "2")]
+    for page in pages:
+        page.write_text("of before")
+    os.utime(pages[1], (0, 0))
+    grow(tmp_path)
+    assert [page.read_text() == "of before" for page in pages] == [True, False]
 
 
 @pytest.mark.parametrize(
