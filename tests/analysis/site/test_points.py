@@ -6,6 +6,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from qdisclab.analysis.plots.style import forget_others
 from qdisclab.analysis.site.gallery import collect
 from qdisclab.analysis.site.outputs import Source, publish
 from qdisclab.analysis.site.points import points
@@ -92,7 +93,10 @@ def test_colours_of_a_page_do_not_depend_on_pages_before_it(tmp_path: Path) -> N
             None, pd.DataFrame({"qdisc": new, "mean": range(9)}), Source("gbw2015"),
             figure=figure, title="T", caption="C", output=str(tmp_path / f"gbw2015/fig{figure}"),
         )  # fmt: skip
-    drawn = [{shown.name: shown.charts for shown in collect(tmp_path)[::step]} for step in (1, -1)]
+    drawn = []
+    for step in (1, -1):
+        forget_others()
+        drawn.append({shown.name: shown.charts for shown in collect(tmp_path)[::step]})
     assert drawn[0] == drawn[1]
 
 
