@@ -93,18 +93,19 @@ def execute(
     probe.check(probes, run)
     target, record = paths(run, data)
     more = {name: data / f"{run.id}{end}" for name, end in run.traffic.leaves.items()}
-    wanted = [target, record]
     recorded = probe.files(probes, run)
     if raw:
         require_flent(run)
         recorded[flent.RAW] = datafile.RAW
-    more |= {name: data / f"{run.id}{end}" for name, end in recorded.items()}
-    wanted += more.values()
+    tables = {name: data / f"{run.id}{end}" for name, end in recorded.items()}
+    more |= tables
+    # Of a reduced run neither the data nor what the traffic leaves was stored.
+    whole = () if datafile.is_reduced(record) else (target, *more.values())
+    wanted = {record, *tables.values(), *whole}
     again = again or (stale and _entry(record, "identity") != today(run, kernel, root))
     if not again:
         probe.check_there(probes, run, data)
-    reduced = wanted == [target, record] and datafile.is_reduced(record)
-    if (reduced or all(path.exists() for path in wanted)) and not again:
+    if all(path.exists() for path in wanted) and not again:
         return Result(target, record, None)
     stays = not again and target.exists() and record.exists()
     storage.require_room(data)
@@ -146,7 +147,7 @@ def execute(
             raise
         if not stays and entries["data_sha256"] != _entry(record, "data_sha256"):
             _remove(record)
-        stored = more if measure is None else {name: more[name] for name in recorded}
+        stored = more if measure is None else tables
         for name, path in stored.items():
             if not (stays and path.exists()):
                 _store(out / name, path)

@@ -17,6 +17,7 @@ from qdisclab.emulation.config.catalogue import experiment as find_experiment, s
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
 from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.kinds.probes import probe
 from qdisclab.emulation.kinds.traffic.flent import NETPERF, check_flows
 from qdisclab.emulation.machine import guestcode, provenance, vm
 from qdisclab.emulation.machine.rootfs import RootFs
@@ -53,6 +54,19 @@ def test_a_run_that_is_there_boots_nothing(
         path.parent.mkdir(parents=True, exist_ok=True)
         path.touch()
     assert run.execute(codel, KERNEL, ROOT, tmp_path).ending is None
+
+
+def test_a_reduced_run_is_there_with_its_provenance_and_the_tables_of_probes(
+    codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm, "run", lambda *_, **__: pytest.fail("booted"))
+    probes = (probe.Probe.parse("drops"),)
+    _, record = run.paths(codel, tmp_path)
+    record.parent.mkdir(parents=True)
+    record.write_text(json.dumps({"measures": {}, "probes": ["drops"]}))
+    for end in probe.files(probes, codel).values():
+        (tmp_path / f"{codel.id}{end}").touch()
+    assert run.execute(codel, KERNEL, ROOT, tmp_path, probes=probes).ending is None
 
 
 @pytest.mark.parametrize("identity", ["today's", "another's", None])
