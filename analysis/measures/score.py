@@ -1,9 +1,10 @@
 """The numbers of a scorecard: what RFC 7928, RFC 9743 and others ask about a queue or a control.
 
-Each is one number of a run of the study `rfc7928`. docs/score.md says what each is for.
+Each is one number of a run of the study `rfc7928`, or of `bbr`'s cases, which a control has alone.
+docs/score.md says what each is for.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -17,11 +18,13 @@ from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import read_record, run_at
 from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.study import studies
 
 STUDY: Final = "rfc7928"
+CASES: Final = "bbr"
 SEEDS: Final = 3
 
 
@@ -35,7 +38,10 @@ class Number:
     source: str  # who asks for it
     label: str  # of the runs: congestion_4
     value: str  # of names of metrics: "goodput_second_mbit_s / goodput_first_mbit_s"
-    best: str  # "low", "high", or "1": a ratio that is equal there
+    best: str  # "low", "high", or "1": a ratio that is equal there; or the bounds in words
+    study: str = STUDY
+    low: float = float("-inf")  # bounds of what is asked for
+    high: float = float("inf")
 
     def take(self, measured: Mapping[str, float]) -> float:
         """Return the number of a run that measured these metrics."""
@@ -45,7 +51,21 @@ class Number:
 
 def _numbers() -> tuple[Number, ...]:
     table = read_csv(studies.SHIPPED / STUDY / "numbers.csv", dtype=str, keep_default_na=False)
-    return tuple(Number(*row) for row in table.itertuples(index=False))
+    return (*(Number(*row) for row in table.itertuples(index=False)), *_cases())
+
+
+def _cases() -> Iterator[Number]:
+    """Yield the numbers of the draft's cases, with the bounds that its claims have."""
+    own = study_at(CASES)
+    (name,) = own.experiments
+    for id_, metric in own.module("measures").METRICS.items():
+        case, _, title = metric.title.partition(": ")
+        low, high = own.module("claims").BOUNDS[id_]
+        asked = f"asked: {own.module('plots').asked(low, high)}"
+        source = f"draft-ietf-ccwg-bbr, {case}"
+        yield Number(
+            id_, f"{case}, {title}", metric.unit, source, name, id_, asked, CASES, low, high
+        )
 
 
 NUMBERS: Final = _numbers()
@@ -60,7 +80,7 @@ own connection is in it.
 #: Without load, by which the pages' times are divided; no row.
 IDLE: Final = "page_idle"
 
-LABELS: Final = tuple(dict.fromkeys(number.label for number in NUMBERS))
+LABELS: Final = tuple(dict.fromkeys(n.label for n in NUMBERS if n.study == STUDY))
 
 SCORES: Final = pa.DataFrameSchema(
     {
@@ -84,12 +104,13 @@ SCORES: Final = pa.DataFrameSchema(
 def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
     """Return the table SCORES of the runs below `root` with these provenances.
 
-    Raises DataError for a run that cannot be measured.
+    A control that does not tell its state lacks numbers of cases. Raises DataError for a run that
+    cannot be measured.
     """
     rows = []
     for path in provenances:
         run = run_at(root, path)
-        numbers = [number for number in NUMBERS if number.label == run.experiment]
+        numbers = [n for n in NUMBERS if (n.study, n.label) == (run.paper, run.experiment)]
         if not numbers:
             continue
         numbers_of, record = measure_run(run), read_record(run)
@@ -107,6 +128,7 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
                 "data_sha256": record["data_sha256"],
             }
             for number in numbers
+            if number.study == STUDY or number.id in numbers_of
         ]
     return SCORES.validate(pd.DataFrame(rows, columns=list(SCORES.columns)))
 
@@ -138,3 +160,12 @@ def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) ->
     """Return all runs that score `qdisc` under flows of `cc`; `ConfigError` for an unknown one."""
     chosen = [experiment(f"{STUDY}/{label}") for label in labels]
     return [run for of in chosen for run in select(of, qdisc=qdisc, cc=cc, kernel=series)]
+
+
+def case_runs(cc: str, series: str | None) -> list[Run]:
+    """Return the runs of the draft's cases with this control."""
+    return [
+        run
+        for of in study_at(CASES).experiments.values()
+        for run in select(of, cc=cc, kernel=series)
+    ]

@@ -8,9 +8,10 @@ import pandas as pd
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.metrics import Interval
-from qdisclab.analysis.measures.score import NUMBERS, SCORES, Number, intervals
+from qdisclab.analysis.measures.score import NUMBERS, SCORES, STUDY, Number, intervals
 from qdisclab.analysis.runs.published import read_table
 from qdisclab.analysis.site.pages import render
+from qdisclab.emulation.model.run import NONE
 
 #: A queue and the control of its flows.
 Contestant = tuple[str, str]
@@ -22,6 +23,7 @@ class Row:
 
     number: Number
     intervals: Sequence[Interval | None]
+    misses: Sequence[bool]  # whether a seed's value is not within the bounds
 
     def width_percent(self, place: int) -> float:
         """Return how long the bar of the contestant at `place` is, as part of the longest."""
@@ -44,23 +46,32 @@ class Card:
         return [*self.asked, *self.known]
 
 
-def compare(ours: pd.DataFrame, known: pd.DataFrame) -> Card:
-    """Put `ours` beside those of `known` that share a control with it, or else a queue.
+def compare(ours: pd.DataFrame, known: pd.DataFrame, study: str = STUDY) -> Card:
+    """Put the numbers of `ours` from a study beside those of `known` that share a control with it,
+    or else a queue.
 
     Both are tables of score.SCORES. A queue is compared with queues under the same control, a
     control with controls over the same queue.
     """
+    numbers = {number.id: number for number in NUMBERS if number.study == study}
+    ours, known = (table[table["number"].isin(list(numbers))] for table in (ours, known))
     asked = _contestants(ours)
     others = [contestant for contestant in _contestants(known) if contestant not in asked]
     same_cc = [contestant for contestant in others if contestant[1] in {cc for _, cc in asked}]
     beside = same_cc or [
         contestant for contestant in others if contestant[0] in {qdisc for qdisc, _ in asked}
     ]
-    means = intervals(pd.concat([ours, known]).drop_duplicates(_KEY))
-    rows = [
-        Row(number, [means.get((*contestant, number.id)) for contestant in (*asked, *beside)])
-        for number in NUMBERS
-    ]
+    table = pd.concat([ours, known]).drop_duplicates(_KEY)
+    means = intervals(table)
+    missed = {
+        (qdisc, cc, number)
+        for qdisc, cc, number, value in table[[*_KEY[:3], "value"]].itertuples(index=False)
+        if not numbers[number].low <= value <= numbers[number].high
+    }
+    rows = []
+    for number in numbers.values():
+        cells = [(*contestant, number.id) for contestant in (*asked, *beside)]
+        rows.append(Row(number, [*map(means.get, cells)], [one in missed for one in cells]))
     return Card(asked, beside, rows)
 
 
@@ -73,8 +84,10 @@ def _contestants(scores: pd.DataFrame) -> list[Contestant]:
 
 
 def name(contestant: Contestant) -> str:
-    """`cake`, and with another control than CUBIC `cake, bbr`."""
+    """`cake`, and with another control than CUBIC `cake, bbr`; of a case the control alone."""
     qdisc, cc = contestant
+    if qdisc == NONE:
+        return cc
     return qdisc if cc == "cubic" else f"{qdisc}, {cc}"
 
 
@@ -113,10 +126,11 @@ def text(card: Card) -> str:
     head = ["", *(name(entry) for entry in card.columns)]
     lines = [
         [
-            f"{row.number.title}{f', {row.number.unit}' if row.number.unit else ''}",
+            f"{row.number.title}{f', {row.number.unit}' if row.number.unit else ''}"
+            f"{f' ({row.number.best})' if row.number.study != STUDY else ''}",
             *(
-                cell(entry, whole=place < len(card.asked))
-                for place, entry in enumerate(row.intervals)
+                cell(entry, whole=place < len(card.asked)) + " (no)" * miss
+                for place, (entry, miss) in enumerate(zip(row.intervals, row.misses, strict=True))
             ),
         ]
         for row in card.rows
@@ -128,11 +142,13 @@ def text(card: Card) -> str:
     )
 
 
-def page(card: Card) -> str:
-    """Return the page's HTML."""
+def page(card: Card, cases: Card | None = None) -> str:
+    """Return the page's HTML, with a second table for the cases of a control."""
+    cards = [card, cases] if cases else [card]
     return render(
-        "score.html", card=card, name=name, cell=cell, half=half, heading=heading, there=(), here=""
-    )
+        "score.html", cards=cards, name=name, cell=cell, half=half, heading=heading, there=(),
+        here="",
+    )  # fmt: skip
 
 
 def recorded(path: Path) -> pd.DataFrame:

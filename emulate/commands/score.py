@@ -1,8 +1,8 @@
 """`emulate score QDISC`, `emulate score --cc NAME`: a page of the numbers that RFCs ask about.
 
 Run the study rfc7928 with a queue discipline, or with a congestion control over pfifo_fast, codel,
-fq_codel, and make a page of its numbers beside those of known ones (docs/score.md). Runs that are
-there already are not done again.
+fq_codel and in the cases of the study bbr, and make a page of its numbers beside those of known
+ones (docs/score.md). Runs that are there already are not done again.
 """
 
 from __future__ import annotations
@@ -74,13 +74,19 @@ def run(args: argparse.Namespace) -> int:
     if args.record:
         scorecard.recorded(args.record)  # which a mistake should not cost the runs
     data = args.output / "data"
-    results = _do(score.all_runs(contestants, args.kernel), data, args.jobs)
+    runs = score.all_runs(contestants, args.kernel)
+    if args.cc:
+        runs += score.case_runs(args.cc, args.kernel)
+    results = _do(runs, data, args.jobs)
     ours = score.measured(data, [result.provenance for result in results])
     card = scorecard.compare(ours, others)
     name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
     page = args.output / f"{name}.html"
-    page.write_text(scorecard.page(card), encoding="utf-8")
+    cases = scorecard.compare(ours, others, score.CASES) if args.cc else None
+    page.write_text(scorecard.page(card, cases), encoding="utf-8")
     print(scorecard.text(card))
+    if cases:
+        print("", scorecard.text(cases), sep="\n")
     print(f"page: {page}", file=sys.stderr)
     if args.record:
         scorecard.record(ours, args.record)

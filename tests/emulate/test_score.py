@@ -6,13 +6,15 @@ import pytest
 
 from qdisclab.analysis.measures import score as numbers
 from qdisclab.emulate import cli
+from qdisclab.emulate.commands import score as command
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import identities
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.datafile import read_json
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.machine.provenance import guest_code_digest, job_digest
-from qdisclab.emulation.runs.run import execute
+from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.runs.run import Result, execute
 
 
 @pytest.mark.parametrize(
@@ -51,9 +53,30 @@ def test_a_page_is_compared_with_one_of_the_same_control() -> None:
     assert len(runs) == 3 * (2 * len(numbers.LABELS) + 1) == len({run.id for run in runs})
 
 
+def test_a_control_has_the_draft_s_cases_too(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[str] = []
+
+    def do(runs: list[Run], *_: object) -> list[Result]:
+        asked.extend(run.id for run in runs)
+        return []
+
+    monkeypatch.setattr(command, "_do", do)
+    known = numbers.known(Path("studies") / numbers.STUDY)
+    monkeypatch.setattr(numbers, "measured", lambda *_: known[known["cc"] == "reno"])
+    arguments = ["score", "codel", "--kernel", "7.2", "--output", str(tmp_path)]
+    assert cli.main([*arguments, "--cc", "dctcp"]) == 0
+    cases = [f"bbr/cases@linux-7.2/-/-/dctcp/seed-00{seed}" for seed in (1, 2, 3)]
+    assert asked[-3:] == cases
+    asked.clear()
+    assert cli.main(arguments) == 0
+    assert not any(run.startswith("bbr") for run in asked)
+
+
 def test_the_known_ones_are_of_the_study_as_it_is() -> None:
     """Jobs are equal; the guest's code is, or gave the same bytes (`data/identities.csv`)."""
-    table = numbers.known(Path("studies") / numbers.STUDY)
+    table = numbers.known(Path("studies") / numbers.STUDY).query("qdisc != '-'")  # no case
     labels = {number.id: number.label for number in numbers.NUMBERS}
     known = {
         (labels[row.number], row.qdisc, row.cc, row.seed): (row.code, row.job)

@@ -70,8 +70,8 @@ def test_flows_join_and_leave_when_the_study_says() -> None:
 
 def test_every_number_is_of_a_run_of_the_study_that_measures_it() -> None:
     for number in score.NUMBERS:
-        of = experiment(f"{score.STUDY}/{number.label}")
-        assert of.measure in registry_of(study_at(score.STUDY)).measures, number
+        of = experiment(f"{number.study}/{number.label}")
+        assert of.measure in registry_of(study_at(number.study)).measures, number
         assert len(of.seeds) == score.SEEDS
 
 
@@ -93,12 +93,30 @@ def test_the_known_ones_are_whole() -> None:
     known = score.known(Path("studies") / score.STUDY)
     seeds = known.groupby(["qdisc", "cc", "number"])["seed"].agg(list)
     assert all(found == [1, 2, 3] for found in seeds)
-    each = known.groupby(["qdisc", "cc"])["number"].nunique()
-    assert set(each) == {len(score.NUMBERS)}
+    cases = [number.id for number in score.NUMBERS if number.study == score.CASES]
+    of_case = known["number"].isin(cases)
+    each = known[~of_case].groupby(["qdisc", "cc"])["number"].nunique()
+    assert set(each) == {len(score.NUMBERS) - len(cases)}
     assert {("cake", "cubic"), ("fq_codel", "cubic"), ("codel", "bbr"), ("codel", "reno")} <= set(
         each.index
     )
+    assert set(known[known["cc"].eq("bbr") & of_case]["number"]) == set(cases)
+    assert {"bbr", "cubic", "reno"} == set(known[of_case]["cc"])
     assert known["kernel"].nunique() == known["guest"].nunique() == 1
+
+
+def test_cases_have_the_numbers_that_a_control_tells() -> None:
+    """Of the runs that ship: all of BBR's, which tells its state, and eleven of CUBIC's."""
+    data = Path("data")
+    runs = [data / f"bbr/cases/-/-/{cc}/seed-001.json" for cc in ("bbr", "cubic")]
+    known = score.known(Path("studies") / score.STUDY)
+    again = known[(known["qdisc"] == "-") & (known["seed"] == 1) & (known["cc"] != "reno")]
+    ours = score.measured(data, runs)
+    assert ours["cc"].value_counts().to_dict() == {"bbr": 52, "cubic": 11}
+    pd.testing.assert_frame_equal(
+        *(table.sort_values(["cc", "number"]).reset_index(drop=True) for table in (ours, again)),
+        check_dtype=False,
+    )
 
 
 def test_a_damaged_table_is_named(tmp_path: Path) -> None:

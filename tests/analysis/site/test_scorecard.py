@@ -5,7 +5,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qdisclab.analysis.measures.score import NUMBERS, SCORES
+from qdisclab.analysis.measures.score import CASES, NUMBERS, SCORES, STUDY
 from qdisclab.analysis.site import scorecard
 
 
@@ -48,9 +48,34 @@ def test_the_page_has_bars_by_the_longest_and_says_whose_they_are(known: pd.Data
     assert 'style="width: 50.0%"' in page
     assert 'style="width: 100.0%"' in page
     assert "RFC 7928, 8.2.2" in page
-    assert page.count('<th scope="row">') == len(NUMBERS)
+    rows = sum(number.study == STUDY for number in NUMBERS)
+    assert page.count('<th scope="row">') == rows
+    assert "Cases" not in page
     hostile = scores("sfq", "cubic", 2).assign(qdisc="<script>")
     assert "<script>" not in scorecard.page(scorecard.compare(hostile, known))
+
+
+def test_a_control_s_cases_are_a_table_that_says_which_are_not_as_asked(
+    known: pd.DataFrame,
+) -> None:
+    def of(cc: str, *values: float) -> pd.DataFrame:
+        return scores("-", cc, 0, 1).assign(number="a1_error", value=values)
+
+    ours = pd.concat([scores("pie", "vegas", 3), of("vegas", 1.0, 1.5, 2.5)])
+    table = pd.concat([known, of("bbr", 1.0, 1.0, 2.0)])
+    cases = scorecard.compare(ours, table, CASES)
+    assert cases.columns == [("-", "vegas"), ("-", "bbr")]
+    head, first, *_ = scorecard.text(cases).splitlines()
+    assert head.split() == ["vegas", "bbr"]
+    # a mean within the bounds of 0 to 2, a seed beyond them; 4.303 by 0.764 / sqrt(3)
+    assert first.startswith("A.1, error of the estimate as STARTUP ends, % (asked: up to 2)")
+    assert first.endswith("1.67 ± 1.90 (no)  1.33")
+    queues = scorecard.compare(ours, table)
+    assert queues.columns == [("pie", "vegas"), ("pie", "cubic")]
+    page = scorecard.page(queues, cases)
+    assert page.count('<th scope="row">') == len(NUMBERS)
+    assert "<h2>Cases of BBR's draft</h2>" in page
+    assert page.count(" (no)") == 1
 
 
 def test_recorded_scores_take_the_place_of_the_same_contestants(
