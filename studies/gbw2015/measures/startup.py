@@ -8,6 +8,7 @@ link; a flow of UDP that is a little faster than the link does not.
 """
 
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import Final
 
 import numpy as np
@@ -15,6 +16,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from qdisclab.analysis.measures import rrul
+from qdisclab.analysis.measures.bench import samples
 from qdisclab.analysis.measures.metrics import means
 from qdisclab.analysis.measures.registry import Metric, Recorded
 from qdisclab.analysis.runs import recorded
@@ -39,6 +41,9 @@ STEPS: Final = recorded.schema(
 emulation/captures/startup.py for the columns."""
 
 INTERVAL_S: Final = 0.1  # CoDel's, on all links (Table 1)
+PIE_TARGET_S: Final = 0.02  # on all links (Table 1)
+PIE_ALPHA: Final = 2 / 16  # a second; tc's 2 and 20
+PIE_BETA: Final = 20 / 16
 FEWEST: Final = 10  # drops of a dropping state that a power of time is fitted to
 CODEL: Final = "codel"
 RRUL: Final = "rrul"  # of the experiments; the others are floods of UDP
@@ -143,6 +148,40 @@ def law(time_s: Floats) -> Floats:
     interval x (2 sqrt(n) - 0.46) for all but the first (zeta(1/2) = -1.46).
     """
     return ((time_s / INTERVAL_S + 0.46) / 2) ** 2
+
+
+def pie_updates(run: RunFile) -> pd.DataFrame:
+    """Return PIE's state at the upload's queue, a row per update that changed it: `time_s` of
+    flent, `probability`, and `delay_s`, from which PIE of 2014 made it; no rows without the probe
+    `qdisc`."""
+    columns = {"time_s": "time_s", "pie_probability": "probability", "pie_delay_us": "delay_s"}
+    table = samples(run, "qdisc")
+    if table is None or "pie_probability" not in table:
+        return pd.DataFrame(columns=list(columns.values()))
+    pie = table[table["pie_probability"].notna()]
+    busiest = pie.groupby("interface", observed=True)["sent_packets"].max().idxmax()
+    state = pie.loc[pie["interface"] == busiest, list(columns)].rename(columns=columns)
+    state["delay_s"] /= 1e6
+    return state[(state[["probability", "delay_s"]].diff() != 0).any(axis=1)]
+
+
+def pie_law(delay_s: Floats) -> Floats:
+    """Probabilities that PIE's control law of 2014 makes of the delays at its updates, from nothing
+    at the first.
+
+    Each adds alpha (delay - target) + beta (delay - delay before), an eighth of it below 1 % and
+    half below 10 %, from there on 2 points at most, and 2 points above 250 ms. An empty queue
+    leaves 98 % of it (R. Pan et al., "PIE", HPSR 2013; net/sched/sch_pie.c).
+    """
+    summed = [0.0]
+    for before, now in pairwise(delay_s):
+        old = summed[-1]
+        step = PIE_ALPHA * (now - PIE_TARGET_S) + PIE_BETA * (now - before)
+        step = step / 8 if old < 0.01 else step / 2 if old < 0.1 else min(step, 0.02)
+        step += 0.02 if now > 0.25 else 0.0
+        left = 0.98 if now == before == 0 else 1.0
+        summed.append(min(max(old + step, 0.0), 1.0) * left)
+    return np.array(summed)
 
 
 def ramp(run: pd.DataFrame) -> dict[str, float]:

@@ -11,6 +11,7 @@ import pytest
 
 from qdisclab.analysis.plots import style
 from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import find_runs
 from studies.gbw2015.measures import startup
 from studies.gbw2015.plots import startup as figures_startup
 from tests.data.synthetic_recorded import recorded_runs
@@ -180,3 +181,27 @@ def test_of_runs_that_differ_in_length_the_longest_counts(tmp_path: Path, length
     (found,) = recorded.find(tmp_path, own.paper, startup.PROBE)
     assert found.provenance == (path if length_s > 60 else own.provenance)
     assert len(startup.read_steps([found])) == len(run_of([1] * 300))
+
+
+def test_pies_law_in_steps_of_its_probability() -> None:
+    """By hand: 20 ms more of delay add 1.25 x 0.02 = 2.5 points, an eighth of it below 1 %, a half
+    below 10 %, and 2 points at most above."""
+    assert startup.pie_law(np.array([0.0, 0.02])) == pytest.approx([0, 0.025 / 8])
+    steady = startup.pie_law(np.array([0.0, 0.12, 0.12]))  # 100 ms above the target: 1.25 points
+    assert steady == pytest.approx([0, 0.1625 / 8, 0.1625 / 8 + 0.0125 / 2])
+    above = startup.pie_law(np.array([0.0, 0.3, 0.3, 0.3, 0.0, 0.0]))
+    first = (0.28 / 8 + 0.375) / 8 + 0.02
+    second = first + 0.035 / 2 + 0.02
+    assert above[:4] == pytest.approx([0, first, second, second + 0.02 + 0.02])
+    assert above[4] == 0  # an empty queue: 37.75 points less
+
+
+def test_pies_state_is_read_where_packets_pass(root: Path) -> None:
+    """Of the shipped run: the law is within the point that was expected before it."""
+    (run,) = find_runs(root / "data", "gbw2015", "flood_state_10_10")
+    state = startup.pie_updates(run)
+    load = state[state["time_s"] < 25]
+    assert 600 < len(load) < 700
+    assert state["delay_s"].max() == pytest.approx(0.103468)
+    apart = startup.pie_law(load["delay_s"].to_numpy()) - load["probability"]
+    assert 0 < abs(apart).max() < 0.01
