@@ -53,9 +53,11 @@ def report(comparison: Comparison) -> list[str]:
     lines = [f"setting: {setting}" for setting in comparison.settings]
     lines += _first("job", comparison.job)
     if comparison.packet is not None:
-        packet = comparison.packet
-        lines.append(f"first packet that differs: at {packet.time_ns} ns, {packet.where}")
-        lines += [f"  < {packet.left}", f"  > {packet.right}"]
+        lines += _packet("first packet that differs", comparison.packet)
+        if comparison.beyond_chance is None:
+            lines.append("  packets differ in random ports, ids and initial numbers alone")
+        elif comparison.beyond_chance != comparison.packet:
+            lines += _packet("first in more than random numbers", comparison.beyond_chance)
         lines += [
             f"  {mark} {line}"
             for mark, socket in zip("<>", comparison.sockets, strict=True)
@@ -75,6 +77,11 @@ def report(comparison: Comparison) -> list[str]:
     implied = _OF_SETTINGS if comparison.settings or comparison.job else ()
     lines += [f"identity: {part}" for part in comparison.identity if part.where not in implied]
     return lines + of_study
+
+
+def _packet(text: str, packet: Difference) -> list[str]:
+    place = f"{text}: at {packet.time_ns} ns, {packet.where}"
+    return [place, f"  < {packet.left}", f"  > {packet.right}"]
 
 
 def _first(noun: str, differences: list[Difference]) -> list[str]:

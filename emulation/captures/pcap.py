@@ -7,7 +7,7 @@ import socket
 import struct
 import zlib
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,6 +21,10 @@ _RECORD = struct.Struct("<IIII")
 _ETHERNET = 1
 _PCAPNG = 0x0A0D0D0A
 _ETHERTYPE_IPV4 = 0x0800
+_EPHEMERAL = 32768  # the first port of Linux' ip_local_port_range
+_DNS = 53
+_ACK = 0x10
+_NOP, _SACK, _TIMESTAMPS = 1, 5, 8  # TCP's options
 _TCP_FLAGS = ((0x02, "S"), (0x01, "F"), (0x04, "R"), (0x08, "P"), (0x10, "."), (0x40, "E"))
 
 
@@ -65,6 +69,73 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
             todo = f"make it again, or keep the rest: editcap {path.name} WHOLE.pcap"
             raise ConfigError("ends within a packet", str(path), todo)
         yield Packet(seconds * 10**9 + part * _MAGIC[magic], length, content)
+
+
+class Chance:
+    """Rewrites the packets of a capture without what Linux draws at random for each socket.
+
+    That is an ephemeral port, the id and the checksums, TCP's initial numbers and clock, and the
+    id of a DNS message. Packets of two captures that still differ do so for another reason.
+    """
+
+    def __init__(self) -> None:
+        self._ports: dict[int, int] = {}
+        self._first: dict[tuple[object, ...], int] = {}
+
+    def without(self, packet: Packet) -> Packet:
+        """Return `packet` with a port's place of appearance, and numbers since the first."""
+        frame = bytearray(packet.content)
+        if len(frame) < 34 or struct.unpack_from("!H", frame, 12)[0] != _ETHERTYPE_IPV4:
+            return packet
+        above = 14 + (frame[14] & 0xF) * 4
+        frame[18:20] = frame[24:26] = bytes(2)  # id and checksum
+        addresses, protocol = bytes(frame[26:34]), frame[23]
+        if protocol not in (socket.IPPROTO_TCP, socket.IPPROTO_UDP) or len(frame) < above + 8:
+            return replace(packet, content=bytes(frame))
+        ports = struct.unpack_from("!HH", frame, above)
+        named = [self._port(port) for port in ports]
+        struct.pack_into("!HH", frame, above, *named)
+        if protocol == socket.IPPROTO_UDP:
+            frame[above + 6 : above + 8] = bytes(2)
+            if _DNS in ports:
+                frame[above + 8 : above + 10] = bytes(len(frame[above + 8 : above + 10]))
+        elif len(frame) >= above + 20:
+            flow = (addresses, *named)
+            back = (addresses[4:] + addresses[:4], *reversed(named))
+            self._since(frame, above + 4, ("seq", *flow))
+            if frame[above + 13] & _ACK:
+                self._since(frame, above + 8, ("seq", *back))
+            frame[above + 16 : above + 18] = bytes(2)
+            self._options(frame, above, flow, back)
+        return replace(packet, content=bytes(frame))
+
+    def _port(self, port: int) -> int:
+        return port if port < _EPHEMERAL else self._ports.setdefault(port, len(self._ports))
+
+    def _since(self, frame: bytearray, at: int, which: tuple[object, ...]) -> None:
+        number = struct.unpack_from("!I", frame, at)[0]
+        since = number - self._first.setdefault(which, number)
+        struct.pack_into("!I", frame, at, since % 2**32)
+
+    def _options(
+        self, frame: bytearray, above: int, flow: tuple[object, ...], back: tuple[object, ...]
+    ) -> None:
+        at, end = above + 20, min(above + (frame[above + 12] >> 4) * 4, len(frame))
+        while at + 1 < end:
+            kind, size = frame[at], frame[at + 1]
+            if kind == _NOP:
+                at += 1
+                continue
+            if kind == 0 or size < 2 or at + size > end:
+                return
+            if kind == _TIMESTAMPS and size == 10:
+                self._since(frame, at + 2, ("clock", *flow))
+                if frame[above + 13] & _ACK:
+                    self._since(frame, at + 6, ("clock", *back))
+            elif kind == _SACK:
+                for edge in range(at + 2, at + size - 3, 4):
+                    self._since(frame, edge, ("seq", *back))
+            at += size
 
 
 def decode(frame: bytes, length: int) -> str:

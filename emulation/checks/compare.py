@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
@@ -72,6 +73,7 @@ class Comparison:
     job: list[Difference] = field(default_factory=list)  # of what the guest is told
     packets_compared: bool = False
     packet: Difference | None = None
+    beyond_chance: Difference | None = None  # the first in more than ports and initial numbers
     sockets: tuple[list[str], ...] = ()  # of its connection, left and right
     sample: Difference | None = None
     metadata: Difference | None = None
@@ -122,7 +124,13 @@ def compare(left: Side, right: Side) -> Comparison:
     result.packets_compared = bool(nodes)
     result.packet = first_packet(left.captures, right.captures, nodes)
     if result.packet is not None:
-        result.sockets = tuple(around(side, result.packet) for side in (left, right))
+        result.beyond_chance = first_packet(left.captures, right.captures, nodes, chance=False)
+        cause = result.beyond_chance or result.packet
+        texts = str(cause.left), str(cause.right)
+        result.sockets = (
+            around(left, cause.time_ns or 0, texts),
+            around(right, cause.time_ns or 0, texts[::-1]),
+        )
     if not result.same_bytes:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)
@@ -193,14 +201,22 @@ def _tc(qdisc: dict[str, Any]) -> str:
 
 
 def first_packet(
-    left: dict[str, Path], right: dict[str, Path], nodes: list[str]
+    left: dict[str, Path], right: dict[str, Path], nodes: list[str], chance: bool = True
 ) -> Difference | None:
-    """Return the earliest packet, over all `nodes`, that only one of two captures has."""
+    """Return the earliest packet, over all `nodes`, that only one of two captures has.
+
+    Without `chance`, the earliest that differs in more than what is random for each socket.
+    """
     differences = []
     for node in nodes:
+        sides = pcap.Chance(), pcap.Chance()
         pairs = zip_longest(pcap.read(left[node]), pcap.read(right[node]))
         for number, (a, b) in enumerate(pairs, start=1):
-            if a != b:
+            if not chance and a and b:
+                differ = sides[0].without(a) != sides[1].without(b)
+            else:
+                differ = a != b
+            if differ:
                 time = min(packet.time_ns for packet in (a, b) if packet is not None)
                 texts = [_packet(packet, time) for packet in (a, b)]
                 if texts[0] == texts[1]:  # they differ after what `decode` shows
@@ -218,15 +234,15 @@ def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
     return f"{packet} ({late} ns later)" if late else str(packet)
 
 
-def around(side: Side, packet: Difference) -> list[str]:
-    """Return what the ends of a packet's connection were at the samples next to its time."""
-    texts = [text for text in (packet.left, packet.right) if " > " in text]
+def around(side: Side, time_ns: int, packets: tuple[str, ...]) -> list[str]:
+    """Return what the ends of the first packet's connection were at the samples next to a time."""
+    texts = [text for text in packets if " > " in text]
     if side.sockets is None or not texts:
         return []
     import pandas as pd
 
     source, _, target = texts[0].split()[:3]
-    lines, time_ns = [], packet.time_ns or 0
+    lines = []
     for place, samples in pd.read_parquet(side.sockets).groupby(["node", "local", "remote"]):
         for ports, rows in samples.groupby(["local_port", "remote_port"]):
             ends = {f"{name}.{port}" for name, port in zip(place[1:], ports, strict=True)}
@@ -239,10 +255,11 @@ def around(side: Side, packet: Difference) -> list[str]:
 
 def _socket(row: Any, time_ns: int) -> str:
     late_ms = (row.time_ns - time_ns) / 1e6
-    threshold = row.ssthresh_packets
+    threshold = row.ssthresh_packets  # absent, too, before the first loss
+    none = math.isnan(threshold) or threshold == _NO_SSTHRESH
     return (
         f"{abs(late_ms):.3f} ms {'later' if late_ms >= 0 else 'before'}: cwnd {row.cwnd_packets}, "
-        f"ssthresh {'-' if threshold == _NO_SSTHRESH else threshold}, "
+        f"ssthresh {'-' if none else int(threshold)}, "
         f"srtt {row.srtt_us / 1000:.3f} ms, {_STATES[row.ca_state]}"
     )
 

@@ -168,6 +168,45 @@ def test_sockets_around_the_first_packet(
     assert lines[at + 7].startswith("data: ")
 
 
+def of_socket(random: int, seq: int, window: int) -> list[bytes]:
+    """Return a DNS probe and a segment, whose ports, ids and numbers a guest draws at random."""
+    ip = FRAME[:18] + struct.pack("!H", random) + FRAME[20:23]
+    port = 40000 + random
+    dns = struct.pack("!HHHHHH", port, 53, 20, random, random, 256)
+    syn = struct.pack("!HHIIBBHHH", port, 80, seq, 0, 0x80, 0x02, window, random, 0)
+    syn += struct.pack("!BBBBII", 1, 1, 8, 10, random, 0)
+    data = struct.pack("!HHIIBBHHH", port, 80, (seq + 1) % 2**32, 0, 0x80, 0x02, window, random, 0)
+    data += struct.pack("!BBBBII", 1, 1, 8, 10, random + 3, 0)
+    return [ip + b"\x11" + FRAME[24:] + dns] + [
+        ip + b"\x06" + FRAME[24:] + segment for segment in (syn, data)
+    ]
+
+
+@pytest.mark.parametrize("window", [512, 513])
+def test_random_numbers_of_sockets_hide_no_packet(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: int
+) -> None:
+    """A DNS probe from a random port differs first; the segments' window is the cause."""
+    runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
+    sides = of_socket(7, 2**32 - 1, 512), of_socket(900, 5, window)
+    for path, frames, port in zip(runs, sides, (40007, 40900), strict=True):
+        packets = [(10**9 * number, frame) for number, frame in enumerate(frames, start=1)]
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
+        rows = {"time_ns": 10**9, "node": "client", "local": "10.0.1.1", "local_port": port,
+                "remote": "10.0.4.2", "remote_port": 80, "cwnd_packets": port,
+                "ssthresh_packets": None, "srtt_us": 20500, "ca_state": 0}  # fmt: skip
+        pd.DataFrame([rows]).astype({"ssthresh_packets": float}).to_parquet(path.with_name("seed-001.sockets.parquet"))
+    status, out = diff(capsys, *runs)
+    assert status == 1
+    assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
+    if window == 512:
+        assert "packets differ in random ports, ids and initial numbers alone" in out
+        return
+    assert "first in more than random numbers: at 2000000000 ns, one, packet 2" in out
+    assert "  < 10.0.1.1.40007 > 10.0.4.2.80 TCP [S] seq 4294967295 ack 0 win 512" in out
+    assert "  > client 10.0.1.1.40900, 1000.000 ms before: cwnd 40900, ssthresh -, " in out
+
+
 def test_no_such_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such run"):
         load(tmp_path / "seed-009")
