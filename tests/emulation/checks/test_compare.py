@@ -195,7 +195,9 @@ def test_random_numbers_of_sockets_hide_no_packet(
         rows = {"time_ns": 10**9, "node": "client", "local": "10.0.1.1", "local_port": port,
                 "remote": "10.0.4.2", "remote_port": 80, "cwnd_packets": port,
                 "ssthresh_packets": None, "srtt_us": 20500, "ca_state": 0}  # fmt: skip
-        pd.DataFrame([rows]).astype({"ssthresh_packets": float}).to_parquet(path.with_name("seed-001.sockets.parquet"))
+        pd.DataFrame([rows]).astype({"ssthresh_packets": float}).to_parquet(
+            path.with_name("seed-001.sockets.parquet")
+        )
     status, out = diff(capsys, *runs)
     assert status == 1
     assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
