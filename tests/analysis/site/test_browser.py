@@ -7,12 +7,15 @@ that folder looked at instead of synthetic ones.
 from __future__ import annotations
 
 import os
+import re
 import shutil
 from collections.abc import Iterator
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
 
+import html5rdf
 import pytest
 from playwright.sync_api import Browser, Page, sync_playwright
 
@@ -66,6 +69,11 @@ PALE = """() => {
 #: The colours behind code inside its frame, which has one of its own.
 BEHIND_CODE = """() => [...new Set([...document.querySelectorAll('.highlight')].map(
   (one) => getComputedStyle(one).backgroundColor))]"""
+
+#: What axe holds against a page that is open: serious or critical, with the first element.
+BARRIERS = """async () => (await axe.run({resultTypes: ["violations"]})).violations
+  .filter((one) => ["serious", "critical"].includes(one.impact))
+  .map((one) => `${one.id}, ${one.nodes.length} times: ${one.nodes[0].html.slice(0, 120)}`)"""
 
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((one) => one.href)"
 
@@ -183,6 +191,32 @@ def test_pages_fit_and_can_be_read(
         back = page.evaluate("getComputedStyle(document.body).backgroundColor")
         assert back == {"light": "rgb(246, 246, 244)", "dark": "rgb(18, 20, 23)"}[theme]
     assert visit.problems == []
+
+
+@pytest.mark.parametrize("theme", THEMES)
+@pytest.mark.parametrize("width", WIDTHS.values(), ids=WIDTHS)
+def test_pages_have_no_barriers(site: Path, browser: Browser, width: int, theme: str) -> None:
+    """A page of each kind; everything unfolded."""
+    axe = files("axe_playwright_python").joinpath("axe.min.js").read_text()
+    visit = Visit(browser, width, theme)
+    pages = [site / f"{stem}.html" for stem in ("index", "claims", "runs", "search")]
+    pages += [site / "gbw2015/index.html", site / "gbw2015/fig2b/index.html"]
+    pages += [min(site.rglob("notebook.html")), min((site / "runs").rglob("*.html"))]
+    for path in pages:
+        page = visit.open(path)
+        page.evaluate(axe)
+        assert page.evaluate(BARRIERS) == [], path
+
+
+def test_pages_are_valid(found: dict[Path, list[str]]) -> None:
+    """Of HTML's syntax: what a parser has to mend, and ids that are there twice."""
+    for path in found:
+        text = path.read_text()
+        parser = html5rdf.HTMLParser()
+        parser.parse(text)
+        assert parser.errors == [], path
+        ids = re.findall(r'<[^<>]* id="([^"]*)"', text)
+        assert len(ids) == len(set(ids)), path
 
 
 @pytest.mark.parametrize("theme", THEMES)
