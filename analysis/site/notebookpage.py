@@ -25,7 +25,7 @@ FOLDED: Final = """{% extends 'basic/index.html.j2' %}
 """
 
 #: What may be wider than the page, and so has to be reached by keys.
-WIDE: Final = re.compile(r'<div class="(output_(?:html|svg|text|png)|input_area)')
+WIDE: Final = re.compile(r'<(pre\b|div(?= class="output_(?:html|svg|png)))')
 
 DRAWING: Final = Markup(
     '<picture><source srcset="{}" media="(prefers-color-scheme: dark)">'
@@ -63,7 +63,7 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     given = node.metadata.get("papermill", {}).get("parameters", {})
     for path in (value for value in given.values() if str(value).startswith("/")):
         body = body.replace(path, Path(path).name)  # of the machine that drew it
-    body = WIDE.sub(r'<div tabindex="0" class="\1', body)
+    body = WIDE.sub(r'<\1 tabindex="0"', body)
     page = pages.render(
         "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
         colors=_colors(),
