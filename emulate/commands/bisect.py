@@ -56,6 +56,7 @@ def run(args: argparse.Namespace) -> int:
     _selected(words)
     if args.output.exists():
         raise ConfigError("is there already", f"--output {args.output}", "name a new folder")
+    bisect.commits(args.tree, args.good, args.bad)  # refused before the folder is made
     args.output.mkdir(parents=True)
     output = args.output.resolve()
     plan = output / "plan.json"

@@ -119,16 +119,16 @@ def search(
     `command` does so for git. Raises `ConfigError` where the ends are not as they are called.
     """
     refs = {"bad": bad, "good": good}
-    commits = {name: _commit(source, name, ref) for name, ref in refs.items()}
-    with worktree(source, commits["bad"]) as place:
-        for name, commit in commits.items():
+    ends = commits(source, good, bad)
+    with worktree(source, ends["bad"]) as place:
+        for name, commit in ends.items():
             git(place, "checkout", "--quiet", "--detach", commit)
             step = check(place)
             if step.verdict != name:
                 what = step.why or f"is {step.verdict}: {step.value:g}"
                 todo = "choose two commits that differ"
                 raise ConfigError(what, f"--{name} {refs[name]}", todo)
-        git(place, "bisect", "start", *commits.values())
+        git(place, "bisect", "start", *ends.values())
         result = subprocess.run(
             ["git", "bisect", "run", *command], cwd=place, capture_output=True, text=True
         )
@@ -143,14 +143,22 @@ def search(
         )
 
 
-def _commit(source: Path, name: str, ref: str) -> str:
-    """Return the commit that `ref` is in the user's tree; in the worktree, HEAD is another."""
+def commits(source: Path, good: str, bad: str) -> dict[str, str]:
+    """Return the commits `bad` and `good` of the user's tree; in a worktree, HEAD is another.
+
+    Raises `ConfigError` for a folder without git, and for what is no commit.
+    """
     if not (source / ".git").exists():
         raise ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
-    try:
-        return git(source, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}").strip()
-    except ConfigError:
-        raise ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+    ends = {}
+    for name, ref in (("bad", bad), ("good", good)):
+        try:
+            ends[name] = git(
+                source, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"
+            ).strip()
+        except ConfigError:
+            raise ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+    return ends
 
 
 def _last(*texts: str) -> str:

@@ -174,3 +174,20 @@ def test_what_is_refused_before_a_kernel_is_built(
     ends = ["--good", "a", "--bad", "b", "--tree", ".", "--where", "x > 1", "--output", "there"]
     assert cli.main(["bisect", *ends, "--", *words]) == ConfigError.exit_status
     assert message in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("changed", [{"--tree": "."}, {"--good": "v9"}])
+def test_what_is_refused_leaves_no_folder(
+    changed: dict[str, str],
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    given = {"--good": "v0", "--bad": "v3", "--tree": str(source), "--where": "x > 1"} | changed
+    words = [word for pair in given.items() for word in pair]
+    command = ["bisect", *words, "--", "gbw2015/rrul", "--link", "10/1"]
+    assert cli.main(command) == ConfigError.exit_status
+    assert " ".join(changed.popitem()) in capsys.readouterr().err
+    assert not Path("bisect").exists()

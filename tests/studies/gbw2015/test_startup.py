@@ -197,11 +197,13 @@ def test_pies_law_in_steps_of_its_probability() -> None:
 
 
 def test_pies_state_is_read_where_packets_pass(root: Path) -> None:
-    """Of the shipped run: the law is within the point that was expected before it."""
+    """Of the shipped run: under load the law is within the point that was expected before it; after
+    it, which was not set apart then, it is not."""
     (run,) = find_runs(root / "data", "gbw2015", "flood_state_10_10")
     state = startup.pie_updates(run)
     load = state[state["time_s"] < 25]
     assert 600 < len(load) < 700
     assert state["delay_s"].max() == pytest.approx(0.103468)
-    apart = startup.pie_law(load["delay_s"].to_numpy()) - load["probability"]
-    assert 0 < abs(apart).max() < 0.01
+    apart = abs(startup.pie_law(state["delay_s"].to_numpy()) - state["probability"])
+    assert 0 < apart[load.index].max() < 0.01
+    assert apart.max() > 0.05
