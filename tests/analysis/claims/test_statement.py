@@ -20,14 +20,15 @@ from tests.analysis.claims.cases import CODEL, PIE, measured, verdict_of
 def test_every_statement_is_there_and_has_its_own_id() -> None:
     claims = [one for study in known() for one in read_claims(study)]
     papers = {
-        "gbw2015": 225, "khademi2013": 88, "codel2012": 65, "links": 8, "l4s": 26,
-        "battling2013": 10, "rfc8033": 5, "bbr": 30, "bugs": 15,
+        "gbw2015": 225, "khademi2013": 88, "codel2012": 65, "links": 8, "asked": 9,
+        "l4s": 26, "battling2013": 10, "rfc8033": 5, "bbr": 30, "bugs": 15,
     }  # fmt: skip
     assert Counter(one.paper for one in claims) == papers
     assert list(dict.fromkeys(one.paper for one in claims)) == list(papers)  # the largest first
     assert len({one.id for one in claims}) == sum(papers.values())
     assert all(one.statement.endswith(".") for one in claims)
-    letters = {paper: paper[0] for paper in papers} | {"bugs": "bug", "bbr": "bbr", "links": "n"}
+    others = {"bugs": "bug", "bbr": "bbr", "links": "n", "asked": "q"}
+    letters = {paper: paper[0] for paper in papers} | others
     assert all(re.fullmatch(rf"{letters[one.paper]}\d{{3}}", one.id) for one in claims)
 
 
