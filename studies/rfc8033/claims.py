@@ -35,4 +35,13 @@ RULES: Final[dict[str, Rule]] = {
         cells("pie_dropped", "one_queue_16_ect", "10/10", "pie"),
         cells("pie_dropped", "one_queue_16_not_ect", "10/10", "pie"),
     ),
+    "r006": every(
+        *(
+            less(
+                flows(number, "10", "pie_dropped"),
+                cells("pie_dropped", f"not_ect_{number}", "10/10", "fq_pie"),
+            )
+            for number in ("4", "16")
+        )
+    ),
 }
