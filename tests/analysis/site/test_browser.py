@@ -75,6 +75,23 @@ BARRIERS = """async () => (await axe.run({resultTypes: ["violations"]})).violati
   .filter((one) => ["serious", "critical"].includes(one.impact))
   .map((one) => `${one.id}, ${one.nodes.length} times: ${one.nodes[0].html.slice(0, 120)}`)"""
 
+#: How many elements the keyboard has to reach, each marked until it has been.
+MARK_CONTROLS = """() => {
+  const all = [...document.querySelectorAll("a[href], button, input, select, summary, [tabindex]")]
+    .filter((one) => one.checkVisibility({visibilityProperty: true}) && one.tabIndex >= 0);
+  for (const one of all) one.dataset.waits = "";
+  return all.length;
+}"""
+
+#: What has the focus, where it does not show it or had it before.
+UNSEEN_FOCUS = """() => {
+  const one = document.activeElement, style = getComputedStyle(one);
+  const waited = "waits" in one.dataset;
+  delete one.dataset.waits;
+  const seen = style.outlineStyle !== "none" && parseFloat(style.outlineWidth) > 0;
+  return waited && seen ? null : one.outerHTML.slice(0, 120);
+}"""
+
 LINKS = "() => [...document.querySelectorAll('a[href]')].map((one) => one.href)"
 
 IMAGES = """async () => {
@@ -234,6 +251,24 @@ def test_images_are_there_and_described(
             assert drawn or image["source"].startswith("data:"), image["source"]
     assert seen >= 4
     assert visit.problems == []
+
+
+def test_the_keyboard_reaches_everything(site: Path, browser: Browser) -> None:
+    visit = Visit(browser, 360, "light")
+    names = ("index", "claims", "search", "gbw2015/index", "gbw2015/fig2b/index")
+    for name in names:
+        page = visit.open(site / f"{name}.html", unfold=False)
+        reached = page.evaluate(MARK_CONTROLS)
+        assert reached > 3
+        for _ in range(reached):
+            page.keyboard.press("Tab")
+            assert page.evaluate(UNSEEN_FOCUS) is None, name
+        assert page.locator("[data-waits]").count() == 0, name
+    page = visit.open(site / "claims.html", unfold=False)
+    claim = page.locator(".claim").first
+    claim.locator("summary").focus()
+    page.keyboard.press("Enter")
+    assert claim.get_attribute("open") is not None
 
 
 def test_claims_are_filtered(site: Path, browser: Browser) -> None:
