@@ -13,8 +13,8 @@ def goodput(experiment: str, cc: str = "cubic") -> Cells:
 
 
 def waits(experiment: str) -> Cells:
-    """Return what pings beside the flood have at most."""
-    return cells("link_rtt_p99_ms", experiment, "-", "-", "-")
+    """Return what pings beside the download have at most."""
+    return cells("link_rtt_p99_ms", experiment, "-", "-", "cubic")
 
 
 CONTROLS: Final = ("cubic", "bbr")

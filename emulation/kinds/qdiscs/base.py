@@ -10,6 +10,7 @@ import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -173,6 +174,13 @@ class QdiscKind:
             if len(chosen) > 1:
                 what = f"excludes '{chosen[0]}': {self.name} takes only one of {', '.join(choice)}"
                 yield chosen[1], what, "remove one of the two"
+        names = list(self.options)
+        for before, name in pairwise(["", *options]):
+            if name in names and self.options[name].is_nameless:
+                follows = names[names.index(name) - 1]
+                if before != follows:
+                    what = f"'{name}' stands apart from '{follows}'"
+                    yield name, what, "write it directly behind"
         for name, value in options.items():
             if name in self.options:
                 for what, todo in self.options[name].flaws(self.name, name, value):

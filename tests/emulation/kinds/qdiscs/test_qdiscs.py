@@ -290,6 +290,12 @@ def test_every_flag_of_cake_is_read_back(flag: str) -> None:
         ("fq_pie", {"ecn": True, "noecn": True}, "noecn", "excludes 'ecn'"),
         ("fq", {"buckets": 500}, "buckets", "500 is not a power of two"),
         ("sfb", {"rehash": "1.5 ms"}, "rehash", "is not a whole number of milliseconds"),
+        (
+            "netem",
+            {"delay": "9 ms", "rate": "9 Mbit/s", "jitter": "3 ms"},
+            "jitter",
+            "apart from 'delay'",
+        ),
         ("cake", {"rtt": "1500 ns"}, "rtt", "is not a whole number of microseconds"),
     ],
 )
