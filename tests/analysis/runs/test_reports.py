@@ -32,6 +32,15 @@ bytes  bytes   bytes    secs.    10^6bits/sec
 
 131072  16384  16384    32.05       2.93
 """
+DATAGRAMS = """\
+MIGRATED UDP STREAM TEST from 0.0.0.0 (0.0.0.0) port 0 AF_INET to 10.0.2.2 () port 0 AF_INET : demo
+Socket  Message  Elapsed      Messages
+Size    Size     Time         Okay Errors   Throughput
+bytes   bytes    secs            #      #   10^6bits/sec
+
+212992    1000   4.00         6125      0      12.25
+212992           4.00         4000              8.00
+"""
 REQUESTS = """\
 MIGRATED TCP REQUEST/RESPONSE TEST from 0.0.0.0 () port 0 AF_INET to 10.0.2.2 () port 0
 Local /Remote
@@ -98,6 +107,11 @@ REFUSED = iperf3(intervals=[], error="refused", end={})
 @pytest.mark.parametrize("text", ["", "{", "{}", "[" * 5000, iperf3(intervals=[{}]), REFUSED])
 def test_what_is_no_report_has_no_rows(tmp_path: Path, text: str) -> None:
     assert table(tmp_path, iperf3=text).empty
+
+
+def test_of_datagrams_what_arrived_counts(tmp_path: Path) -> None:
+    (flow,) = table(tmp_path, netperf=DATAGRAMS).itertuples()
+    assert (flow.seconds, flow.goodput_mbit_s) == (4.0, 8.0)
 
 
 def test_lost_packets_of_udp_are_no_goodput(tmp_path: Path) -> None:
