@@ -146,7 +146,8 @@ def _netperf(match: re.Match[str], text: str) -> Iterator[dict[str, Any]]:
         yield _row("netperf", 0, 0.0, seconds, rtt_ms=1e3 / per_s if per_s else None)
     elif unit := _UNIT.search(text):
         *_, rate = map(float, lines[-1])
-        seconds = float(lines[0][2 if match[1] == "UDP" else 3])  # UDP's has one size less before it
+        sizes = 2 if match[1] == "UDP" else 3
+        seconds = float(lines[0][sizes])
         yield _row("netperf", 0, 0.0, seconds, goodput_mbit_s=rate * 10 ** (int(unit[1]) - 6))
 
 
