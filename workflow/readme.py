@@ -32,6 +32,7 @@ import pandas as pd
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.site import verdicts
 from qdisclab.analysis.site.gallery import Shown, agreement, collect
+from qdisclab.emulation import project
 from qdisclab.emulation.errors import EmulationError
 from qdisclab.emulation.model.run import DEFAULT_ERA
 
@@ -371,7 +372,8 @@ def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path,
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.readme", description=__doc__)
-    parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
+    shipped = project.folder("results")
+    parser.add_argument("--results", type=Path, default=shipped, help="where figures are")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)
     try:
@@ -381,7 +383,7 @@ def main(arguments: list[str] | None = None) -> int:
             raise DataError.of(options.results / verdicts.FILE, "has no claims", remedy)
         results = Results(collect(options.results), claims)
         differs = False
-        for path, text in generated(Path(), results, options.results):
+        for path, text in generated(project.ROOT, results, options.results):
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 differs = True
                 if options.check:

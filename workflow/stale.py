@@ -8,6 +8,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+from qdisclab.emulation import project
 from qdisclab.emulation.checks.stale import causes, sentences
 from qdisclab.emulation.errors import command
 from qdisclab.emulation.runs.index import indexes
@@ -18,7 +19,7 @@ from qdisclab.emulation.study import studies
 def main(arguments: list[str] | None = None) -> int:
     """Print what is stale; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
-    parser.add_argument("data", type=Path, nargs="?", default=Path("data"))
+    parser.add_argument("data", type=Path, nargs="?", default=project.data())
     given = parser.parse_args(arguments)
     folder = given.data.absolute().parent  # of a study of one's own, which has its runs in it
     if (folder / studies.FILE).is_file():

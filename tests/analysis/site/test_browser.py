@@ -294,6 +294,7 @@ def test_printed_claims_are_all_there(site: Path, browser: Browser) -> None:
     page.emulate_media(media="print")
     statements = page.locator(".claim > summary")
     assert 0 < statements.count() == page.locator(".claim > summary:visible").count()
+    assert page.locator(".claim table:visible").count() == 0  # of those that are not open
     assert not page.locator("#filters").is_visible()
 
 
