@@ -20,10 +20,12 @@ from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.kernel.builder import Kernel
 from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs import bisect
 from qdisclab.emulation.runs.bisect import BAD, GOOD, LOG, PAGE, SKIP, Condition, Step
 from qdisclab.emulation.runs.index import run_file
 from qdisclab.emulation.runs.run import execute
+from qdisclab.emulation.study.schema import unknown
 
 #: What git takes for the end of the search.
 _STOP = 255
@@ -57,6 +59,7 @@ def run(args: argparse.Namespace) -> int:
     if args.output.exists():
         raise ConfigError("is there already", f"--output {args.output}", "name a new folder")
     bisect.commits(args.tree, args.good, args.bad)  # refused before the folder is made
+    _check(condition, selection(_selected(words))[0].experiment)  # before a kernel is built
     args.output.mkdir(parents=True)
     output = args.output.resolve()
     plan = output / "plan.json"
@@ -85,6 +88,19 @@ def _selected(words: list[str], kernel: str | None = None) -> argparse.Namespace
         raise ConfigError("are of each commit's kernel", "the runs", "leave out --kernel")
     selected.kernel = kernel
     return selected
+
+
+def _check(condition: Condition, about: Experiment) -> None:
+    """Raise `ConfigError` where runs of the experiment measure nothing, or no run does so."""
+    from qdisclab.analysis.measures.registry import measure_of, metrics
+    from qdisclab.analysis.runs.study import study_at
+
+    if measure_of(study_at(about.paper), about.name) is None:
+        todo = "add 'measure: NAME' to the experiment (docs/studies.md)"
+        raise ConfigError("measures nothing", f"{about.paper}/{about.name}", todo)
+    if condition.name not in metrics():
+        what, todo = unknown("metric", condition.name, metrics(), "valid: e.g. induced_latency_ms")
+        raise ConfigError(what, "--where", todo)
 
 
 def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
