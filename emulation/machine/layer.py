@@ -30,7 +30,13 @@ SYSTEM = (
 )  # fmt: skip
 
 #: Counts changes of how a layer is made; part of its digest.
-RECIPE = 1
+RECIPE = 2
+
+
+#: What is understood of a maintainer script: an assignment, the head of a loop, an alternative.
+_ASSIGNED = re.compile(r"""\s*(\w+)=('[^'$\\]*'|"[^"`\\]*"|[\w$\{}./+-]*)\s*""")
+_LOOP = re.compile(r"\s*for (\w+) in ([^;\\]*)")
+_ALTERNATIVE = re.compile(r"--(?:install|slave)\s+([/$]\S+)\s+\S+\s+([/$]\S+)")
 
 
 class Layer(Unpacked):
@@ -142,13 +148,30 @@ def alternatives(script: str) -> dict[str, str]:
     """Return link -> target of the alternatives that a package's maintainer script installs.
 
     Nothing else of such scripts is done: without it there would be no `nc` and no `libblas.so.3`.
+    Variables have the values that the script writes down, and those of a loop one after another.
     """
     links: dict[str, str] = {}
+    values: dict[str, list[str]] = {}
     for line in script.replace("\\\n", " ").splitlines():
-        if "update-alternatives" in line:
-            for link, target in re.findall(r"--(?:install|slave)\s+(/\S+)\s+\S+\s+(/\S+)", line):
-                links.setdefault(link, target)
+        if match := _ASSIGNED.fullmatch(line):
+            values[match[1]] = _expanded(match[2].strip("'\""), values)
+        elif match := _LOOP.match(line):
+            values[match[1]] = " ".join(_expanded(match[2], values)).split()
+        elif "update-alternatives" in line:
+            for words in _ALTERNATIVE.findall(line):
+                for pair in _expanded("\n".join(words), values):
+                    links.setdefault(*pair.split("\n"))
     return links
+
+
+def _expanded(text: str, values: dict[str, list[str]]) -> list[str]:
+    """Return `text` with each value of its variables; nothing where one has none."""
+    name = re.search(r"\$\{?(\w*)", text)
+    if name is None:
+        return [text]
+    form = re.compile(rf"\$(?:{name[1]}\b|\{{{name[1]}\}})")
+    filled = (form.sub(value, text) for value in values.get(name[1], ()))
+    return [whole for one in filled if one != text for whole in _expanded(one, values)]
 
 
 def _link(place: Path, links: dict[str, str]) -> None:

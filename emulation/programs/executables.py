@@ -109,7 +109,7 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
         todo = f"chmod +x {name}" + (f", or run python3 {name}" if name.endswith(".py") else "")
         raise MissingTool("is not executable", name, todo)
     if (elf := read_elf(path)) is not None:
-        return tuple(dict.fromkeys([path, *_libraries(root, guest_path, elf)]))
+        return tuple(dict.fromkeys([path, *_libraries(root, root.real(guest_path), elf)]))
     with path.open("rb") as stream:
         first = stream.read(_KERNEL_READS).split(b"\n")[0]
     if not first.startswith(b"#!"):

@@ -36,6 +36,14 @@ class GuestRoot:
         """Return the host's file behind `path` in the guest, following links, or None."""
         return self._find(_parts(WORK / path), _MOST_LINKS)
 
+    def real(self, path: str) -> str:
+        """Return where `path` leads in the guest; itself for a file that is taken along."""
+        file = self.find(path)
+        if file is not None and file not in self._taken.values():
+            for folder in filter(file.is_relative_to, self.folders):
+                return f"/{file.relative_to(folder)}"
+        return path
+
     def has(self, path: str) -> bool:
         """Return whether the guest has something at `path`: a file, or a folder."""
         name = str(PurePosixPath("/", *_parts(PurePosixPath(path))))[1:]

@@ -29,6 +29,37 @@ def test_alternatives_of_a_maintainer_script() -> None:
     assert layer.alternatives("exit 0\n") == {}
 
 
+JAVA = """\
+#!/bin/sh
+basedir=/usr/lib/jvm/java-17
+mandir=$basedir/man
+PATH="$PATH:/x"
+tools='java keytool'
+for i in $tools; do
+    unset slave1
+    if [ -e $mandir/man1/$i.1.gz ]; then
+        slave1="--slave \
+            /usr/share/man/man1/$i.1.gz $i.1.gz $mandir/man1/$i.1.gz"
+    fi
+    update-alternatives \
+        --install \
+        /usr/bin/$i \
+        $i \
+        ${basedir}/bin/$i \
+        $priority $slave1
+done
+update-alternatives --install /usr/bin/$PATH x $unset/bin/x 1
+"""
+
+
+def test_alternatives_of_a_loop() -> None:
+    folder = "/usr/lib/jvm/java-17/bin"
+    assert layer.alternatives(JAVA) == {
+        "/usr/bin/java": f"{folder}/java",
+        "/usr/bin/keytool": f"{folder}/keytool",
+    }
+
+
 @pytest.mark.parametrize(
     "name", ["jq-", "jq.", "--reinstall", "-oX=y", "./a.deb", "jq=1", "a b", ""]
 )

@@ -105,6 +105,20 @@ def test_a_program_and_its_libraries(tmp_path: Path) -> None:
         executables.check(lacking, "./x")
 
 
+def test_libraries_lie_beside_a_program_that_a_link_leads_to(tmp_path: Path) -> None:
+    place, links = tmp_path / "opt/tool", tmp_path / "usr/bin"
+    for folder in (place / "bin", place / "lib", links):
+        folder.mkdir(parents=True)
+    library = compiled(tmp_path, "int f(void) { return 0; }", "-shared", "-fPIC")
+    library.rename(place / "lib/libf.so")
+    options = ("-L", str(place / "lib"), "-lf", "-Wl,-rpath,$ORIGIN/../lib")
+    program = compiled(tmp_path, "int f(void); int main(void) { return f(); }", *options)
+    program.rename(place / "bin/tool")
+    (links / "tool").symlink_to("/opt/tool/bin/tool")
+    files = executables.check(GuestRoot([tmp_path, Path("/")]), "tool")
+    assert files[:2] == (place / "bin/tool", place / "lib/libf.so")
+
+
 def test_a_library_that_lacks_a_version(tmp_path: Path) -> None:
     program = compiled(tmp_path, "int main(void) { return 0; }")
     content = program.read_bytes()
