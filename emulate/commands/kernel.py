@@ -13,6 +13,7 @@ from qdisclab.emulate.kernels import named, shown_progress
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
 from qdisclab.emulation.kernel import archive, module, tree
+from qdisclab.emulation.kernel.recipe import OWN
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 
@@ -28,6 +29,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=Path,
         help="a checkout of Linux, or an unpacked source, as it is now; what it does not change is "
         "not compiled again",
+    )
+    build.add_argument(
+        "--config", type=Path, help="a file of options besides, as CONFIG_SYN_COOKIES=y"
     )
     build.add_argument("--jobs", type=positive, help="processes (default: one a processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
@@ -60,8 +64,11 @@ def run(args: argparse.Namespace) -> int:
                 jobs=args.jobs,
                 progress=progress,
                 keep_source=args.keep_source,
+                config=args.config,
             )
         _warn_unknown(built)
+        if args.config:
+            _note(built)
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
         return 0
     if args.action == "pack":
@@ -89,6 +96,7 @@ def run(args: argparse.Namespace) -> int:
     for built in kernels:
         mark = "current" if built.digest in current else "-"
         mark = built.provenance["source"].get("describe") or mark
+        mark += " with options" if OWN in built.provenance["inputs"] else ""
         print(f"{built.series:6} {built.release:12} {built.digest} {mark:8} {built.path}")
     if not kernels:
         print("no kernel yet: emulate kernel build", file=sys.stderr)
@@ -100,10 +108,14 @@ def _build_tree(args: argparse.Namespace) -> int:
         what = "has a series and a source of its own"
         raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
     with shown_progress(sys.stderr.isatty()) as progress:
-        built = tree.build(args.tree, args.jobs, progress)
-    print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
+        built = tree.build(args.tree, args.jobs, progress, config=args.config)
+    _note(built)
     print(json.dumps(_record(built), indent=2) if args.json else built.path)
     return 0
+
+
+def _note(built: kernel.Kernel) -> None:
+    print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
 
 
 def _record(built: kernel.Kernel) -> dict[str, Any]:

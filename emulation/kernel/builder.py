@@ -174,14 +174,16 @@ def build(
     keep_source: bool = False,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
+    config: Path | None = None,
 ) -> Kernel:
     """Return the kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
 
-    `source` is a tarball or .deb to use instead of the package of KERNEL.toml. Raises `MissingTool`
+    `source` is a tarball or .deb to use instead of the package of KERNEL.toml, and `config` a file
+    of options besides. Raises `MissingTool`
     and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
     bundle.check_machine()
-    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
+    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder, config)
     cache = cache or cache_dir("kernel")
     given = sources.of_file(source) if source else None
     cached = _find(recipe, given, cache)
@@ -189,7 +191,8 @@ def build(
         return cached
     if given is None and recipe.origin is None:
         raise _no_source(recipe.series, folder)
-    if given is None and (packed := bundle.entry("kernel", recipe.series)) and not keep_source:
+    plain = not (keep_source or recipe.own)
+    if given is None and plain and (packed := bundle.entry("kernel", recipe.series)):
         from qdisclab.emulation.kernel import archive  # which takes this module
 
         packed.check()

@@ -23,6 +23,10 @@ from qdisclab.emulation.kernel.source import Source
 #: Folders of the source whose files can become modules; each is read once and kept in the cache.
 FOLDERS = ("net/sched", "net/ipv4")
 
+#: What Linux links to several modules lies in each, and no other sees its names.
+_SHARED = dict.fromkeys(("sch_mqprio", "sch_taprio"), "sch_mqprio_lib.c")
+_UNSEEN = "#undef EXPORT_SYMBOL_GPL\n#define EXPORT_SYMBOL_GPL(name)\n"
+
 _LOCAL = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 
@@ -45,9 +49,14 @@ def folder(kernel: Kernel, path: str) -> Iterator[Path]:
         place = Path(scratch)
         file = place / Path(path).name
         shutil.copyfile(tree / path, file)
+        kbuild = f"obj-m := {file.stem}.o\n"
+        if shared := _SHARED.get(file.stem):
+            library = (tree / path).with_name(shared)
+            file.write_text(file.read_text() + _UNSEEN + library.read_text())
+            kbuild += f"ccflags-y := -DCONFIG_NET_{file.stem.upper()}_MODULE=1\n"
         for header in _LOCAL.findall(file.read_text(errors="replace")):
             shutil.copyfile((tree / path).with_name(header), place / header)
-        (place / "Kbuild").write_text(f"obj-m := {file.stem}.o\n")
+        (place / "Kbuild").write_text(kbuild)
         yield place
 
 

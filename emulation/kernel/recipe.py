@@ -26,8 +26,8 @@ RECIPE_DIR = project.folder("qdisc")
 #: The key of a patch in `inputs` whose `Patch.host_only` is true.
 HOST_ONLY = "host_only"
 
-#: The key of the profile's digest in `inputs`.
-PROFILE = "profile"
+#: The keys in `inputs` of the profile's digest, and of the options that the user asked for.
+PROFILE, OWN = "profile", "own_options"
 
 _RANGE = re.compile(r"(\d+\.\d+)?\.\.(\d+\.\d+)?")
 _RELEASE = re.compile(r"(\d+)\.\d+\.\d+$")
@@ -104,6 +104,7 @@ class Recipe:
     options: tuple[Option, ...]
     origin: Origin | None  # None: the user has to name a tarball
     profiles: dict[str, Profile] = field(default_factory=dict)  # by the compiler's major release
+    own: tuple[Option, ...] = ()  # those of `options` that the user asks for besides
 
     def profile(self, compiler: str) -> Profile | None:
         """Return the profile for a compiler of that version, the first line of `gcc --version`."""
@@ -234,8 +235,11 @@ def packed(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
     return tuple(row["packed"] for row in _table(folder)["series"].values() if "packed" in row)
 
 
-def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
-    """Return the recipe for `series` (`6.12`) in `folder`; raise `KernelBuildError` if faulty."""
+def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> Recipe:
+    """Return the recipe for `series` (`6.12`) in `folder`, with the options of `config` besides.
+
+    Raises `KernelBuildError` where one of them is faulty.
+    """
     parse_series(series)
     row = _table(folder)["series"].get(series)
     origin = row and Origin(
@@ -247,12 +251,13 @@ def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
     options: list[Option] = []
     for path in sorted((folder / "config").glob("*.config")):
         options += parse_fragment(path.read_text(), path.name, series)
+    own = [] if config is None else parse_fragment(_text(config), str(config), series)
     patches = folder / "patches"
     profiles = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
     return Recipe(
         series=series,
         patches=parse_patches((patches / "series").read_text(), series, patches),
-        options=merge(options),
+        options=merge([*options, *own]),
         origin=origin,
         profiles={
             path.name.removeprefix(f"{series}-gcc-").removesuffix(".tar.xz"): Profile(
@@ -260,7 +265,15 @@ def load(series: str, folder: Path = RECIPE_DIR) -> Recipe:
             )
             for path in profiles
         },
+        own=tuple(own),
     )
+
+
+def _text(config: Path) -> str:
+    try:
+        return config.read_text()
+    except (OSError, ValueError) as error:
+        raise KernelBuildError(f"cannot be read: {error}", f"--config {config}") from error
 
 
 def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, Any]:
@@ -269,17 +282,22 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
     `compiler` is its version, `settings` are the arguments of make.
     """
     profile = recipe.profile(compiler)
-    return {
-        "series": recipe.series,
-        "patches": [
-            {"name": patch.name, "sha256": patch.sha256}
-            | ({HOST_ONLY: True} if patch.host_only else {})
-            for patch in recipe.patches
-        ],
-        "config_sha256": recipe.config_sha256,
-        "compiler": compiler,
-        "settings": list(settings),
-    } | ({PROFILE: profile.sha256} if profile else {})
+    own = sorted(f"{option.name}={option.value}" for option in recipe.own)
+    return (
+        {
+            "series": recipe.series,
+            "patches": [
+                {"name": patch.name, "sha256": patch.sha256}
+                | ({HOST_ONLY: True} if patch.host_only else {})
+                for patch in recipe.patches
+            ],
+            "config_sha256": recipe.config_sha256,
+            "compiler": compiler,
+            "settings": list(settings),
+        }
+        | ({PROFILE: profile.sha256} if profile else {})
+        | ({OWN: own} if own else {})
+    )
 
 
 def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:

@@ -49,16 +49,18 @@ def build(
     progress: Progress = builder.quiet,
     cache: Path | None = None,
     folder: Path = recipes.RECIPE_DIR,
+    config: Path | None = None,
 ) -> Kernel:
     """Return the kernel of `tree`, a checkout or an unpacked source, patched and configured.
 
+    `config` is a file of options besides.
     Files of a checkout that git ignores are left out; those that it does not track are not. Raises
     `MissingTool` and `KernelBuildError`.
     """
     begin = time.monotonic()
     tree, cache = tree.resolve(), cache or cache_dir("kernel")
     release = sources.release(tree)
-    recipe = recipes.load(sources.series(release), folder)
+    recipe = recipes.load(sources.series(release), folder, config)
     _check(tree, cache)
     make.check_tools()
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)

@@ -34,6 +34,20 @@ def test_a_module_has_its_file_and_the_headers_beside_it(source: Path) -> None:
         assert (folder / "Kbuild").read_text() == "obj-m := tcp_yeah.o\n"
 
 
+def test_what_modules_share_lies_in_each(source: Path) -> None:
+    folder = source / "net/sched"
+    folder.mkdir()
+    (folder / "sch_taprio.c").write_text('#include "sch_mqprio_lib.h"\n')
+    (folder / "sch_mqprio_lib.h").write_text("")
+    (folder / "sch_mqprio_lib.c").write_text('#include "sch_mqprio_lib.h"\nEXPORT_SYMBOL_GPL(f);\n')
+    with intree.folder(KERNEL, "net/sched/sch_taprio.c") as made:
+        names = {path.name for path in made.iterdir()}
+        assert names == {"Kbuild", "sch_taprio.c", "sch_mqprio_lib.h"}
+        own, _, shared = (made / "sch_taprio.c").read_text().partition("#undef EXPORT_SYMBOL_GPL\n")
+        assert (own.count("\n"), shared.count("EXPORT_SYMBOL_GPL(f)")) == (1, 1)
+        assert "-DCONFIG_NET_SCH_TAPRIO_MODULE=1" in (made / "Kbuild").read_text()
+
+
 def test_a_file_that_is_not_there_or_that_a_patch_changes_is_refused(source: Path) -> None:
     with (
         pytest.raises(KernelBuildError, match=r"Linux 6\.12\.1 has no net/sched/sch_other\.c"),

@@ -317,6 +317,29 @@ def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cac
 
 
 @needs_make
+def test_options_of_the_users_own_are_another_kernel(
+    recipe_dir: Path, tarball: Path, cache: Path, tmp_path: Path
+) -> None:
+    plain = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    config = tmp_path / "my.config"
+    config.write_text("# why\nCONFIG_B=y\nCONFIG_C=y # 7.2..\n")
+    own = builds.build("6.12", tarball, cache=cache, folder=recipe_dir, config=config)
+    assert own.path.read_text() == "good\npatched\nCONFIG_A=y\nCONFIG_B=y\n"
+    assert own.provenance["inputs"][recipes.OWN] == ["CONFIG_B=y"]
+    assert own.identity != plain.identity
+    assert builds.find("6.12", cache=cache, folder=recipe_dir) == plain
+    for text, message in (
+        ("CONFIG_A=n\n", r"CONFIG_A is y in a\.config and n in .*my\.config"),
+        ("B=y\n", r"my\.config:1: not an option: 'B=y'"),
+    ):
+        config.write_text(text)
+        with pytest.raises(KernelBuildError, match=message):
+            builds.build("6.12", tarball, cache=cache, folder=recipe_dir, config=config)
+    with pytest.raises(KernelBuildError, match=r"--config \S+/gone: cannot be read"):
+        recipes.load("6.12", recipe_dir, tmp_path / "gone")
+
+
+@needs_make
 def test_kernel_with_modules_keeps_what_they_are_made_against(
     recipe_dir: Path, tmp_path: Path, cache: Path
 ) -> None:
