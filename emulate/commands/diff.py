@@ -58,6 +58,9 @@ def report(comparison: Comparison) -> list[str]:
             lines.append("  packets differ in random ports, ids and initial numbers alone")
         elif comparison.beyond_chance != comparison.packet:
             lines += _packet("first in more than random numbers", comparison.beyond_chance)
+        segment, shown = comparison.segment, comparison.beyond_chance or comparison.packet
+        if segment is not None and segment.time_ns != shown.time_ns:
+            lines += _packet("first TCP segment with another header", segment)
         lines += [
             f"  {mark} {line}"
             for mark, socket in zip("<>", comparison.sockets, strict=True)

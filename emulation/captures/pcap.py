@@ -75,11 +75,13 @@ class Chance:
     """Rewrites the packets of a capture without what Linux draws at random for each socket.
 
     That is an ephemeral port, the id and the checksums, TCP's initial numbers and clock, and the
-    id of a DNS message. Packets of two captures that still differ do so for another reason.
+    ids of a ping and of a DNS message. Packets of two captures that still differ do so for another
+    reason.
     """
 
     def __init__(self) -> None:
         self._ports: dict[int, int] = {}
+        self._numbers: dict[int, int] = {}
         self._first: dict[tuple[object, ...], int] = {}
 
     def without(self, packet: Packet) -> Packet:
@@ -90,6 +92,13 @@ class Chance:
         above = 14 + (frame[14] & 0xF) * 4
         frame[18:20] = frame[24:26] = bytes(2)  # id and checksum
         addresses, protocol = bytes(frame[26:34]), frame[23]
+        if protocol == socket.IPPROTO_ICMP and len(frame) >= above + 8:
+            frame[above + 2 : above + 4] = bytes(2)
+            number = struct.unpack_from("!H", frame, above + 4)[0]  # of the process that pings
+            struct.pack_into(
+                "!H", frame, above + 4, self._numbers.setdefault(number, len(self._numbers))
+            )
+            return replace(packet, content=bytes(frame))
         if protocol not in (socket.IPPROTO_TCP, socket.IPPROTO_UDP) or len(frame) < above + 8:
             return replace(packet, content=bytes(frame))
         ports = struct.unpack_from("!HH", frame, above)
@@ -136,6 +145,16 @@ class Chance:
                 for edge in range(at + 2, at + size - 3, 4):
                     self._since(frame, edge, ("seq", *back))
             at += size
+
+
+def tcp_headers(packet: Packet) -> bytes:
+    """Return the headers of a TCP segment, without a time and what a program sends; else b""."""
+    frame = packet.content
+    if len(frame) < 54 or struct.unpack_from("!H", frame, 12)[0] != _ETHERTYPE_IPV4:
+        return b""
+    above = 14 + (frame[14] & 0xF) * 4
+    is_tcp = frame[23] == socket.IPPROTO_TCP and len(frame) >= above + 20
+    return frame[: above + (frame[above + 12] >> 4) * 4] if is_tcp else b""
 
 
 def decode(frame: bytes, length: int) -> str:

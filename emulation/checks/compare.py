@@ -74,6 +74,7 @@ class Comparison:
     packets_compared: bool = False
     packet: Difference | None = None
     beyond_chance: Difference | None = None  # the first in more than ports and initial numbers
+    segment: Difference | None = None  # the first of TCP's alone, whenever it was sent
     sockets: tuple[list[str], ...] = ()  # of its connection, left and right
     sample: Difference | None = None
     metadata: Difference | None = None
@@ -125,7 +126,8 @@ def compare(left: Side, right: Side) -> Comparison:
     result.packet = first_packet(left.captures, right.captures, nodes)
     if result.packet is not None:
         result.beyond_chance = first_packet(left.captures, right.captures, nodes, chance=False)
-        cause = result.beyond_chance or result.packet
+        result.segment = first_packet(left.captures, right.captures, nodes, tcp=True)
+        cause = result.segment or result.beyond_chance or result.packet
         texts = str(cause.left), str(cause.right)
         result.sockets = (
             around(left, cause.time_ns or 0, texts),
@@ -201,30 +203,43 @@ def _tc(qdisc: dict[str, Any]) -> str:
 
 
 def first_packet(
-    left: dict[str, Path], right: dict[str, Path], nodes: list[str], chance: bool = True
+    left: dict[str, Path],
+    right: dict[str, Path],
+    nodes: list[str],
+    chance: bool = True,
+    tcp: bool = False,
 ) -> Difference | None:
     """Return the earliest packet, over all `nodes`, that only one of two captures has.
 
-    Without `chance`, the earliest that differs in more than what is random for each socket.
+    Without `chance`, the earliest that differs in more than what is random for each socket; for
+    `tcp`, the earliest of TCP's segments whose headers do, whenever it was sent.
     """
+    read = _segments if tcp else pcap.read
     differences = []
     for node in nodes:
         sides = pcap.Chance(), pcap.Chance()
-        pairs = zip_longest(pcap.read(left[node]), pcap.read(right[node]))
+        pairs = zip_longest(read(left[node]), read(right[node]))
         for number, (a, b) in enumerate(pairs, start=1):
-            if not chance and a and b:
-                differ = sides[0].without(a) != sides[1].without(b)
+            if (tcp or not chance) and a and b:
+                plain = sides[0].without(a), sides[1].without(b)
+                differ = plain[0] != plain[1]
+                if differ and tcp:
+                    differ = pcap.tcp_headers(plain[0]) != pcap.tcp_headers(plain[1])
             else:
                 differ = a != b
             if differ:
-                time = min(packet.time_ns for packet in (a, b) if packet is not None)
-                texts = [_packet(packet, time) for packet in (a, b)]
+                first_ns = min(packet.time_ns for packet in (a, b) if packet is not None)
+                texts = [_packet(packet, first_ns) for packet in (a, b)]
                 if texts[0] == texts[1]:  # they differ after what `decode` shows
                     texts = [packet.content.hex() if packet else "" for packet in (a, b)]
-                place = f"{node}, packet {number}"
-                differences.append(Difference(place, texts[0], texts[1], time_ns=time))
+                place = f"{node}, {'segment' if tcp else 'packet'} {number}"
+                differences.append(Difference(place, texts[0], texts[1], time_ns=first_ns))
                 break
     return min(differences, key=lambda difference: difference.time_ns or 0, default=None)
+
+
+def _segments(path: Path) -> Iterator[pcap.Packet]:
+    return filter(pcap.tcp_headers, pcap.read(path))
 
 
 def _packet(packet: pcap.Packet | None, time_ns: int) -> str:

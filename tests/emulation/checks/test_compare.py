@@ -209,6 +209,26 @@ def test_random_numbers_of_sockets_hide_no_packet(
     assert "  > client 10.0.1.1.40900, 1000.000 ms before: cwnd 40900, ssthresh -, " in out
 
 
+@pytest.mark.parametrize("window", [512, 513])
+def test_times_and_pings_hide_no_segment(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: int
+) -> None:
+    """Of two kernels the first packet is 256 ns late; only a window is another of TCP's."""
+    runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
+    for path, random, late, of_syn in zip(runs, (7, 900), (0, 256), (512, window), strict=True):
+        echo = FRAME[:23] + b"\x01" + FRAME[24:] + struct.pack("!BBHHH", 8, 0, random, random, 1)
+        dns, *segments = of_socket(random, 5, of_syn)
+        packets = [
+            (10**9 * number + late, frame)
+            for number, frame in enumerate([echo, dns, *segments], start=1)
+        ]
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
+    out = diff(capsys, *runs)[1]
+    assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
+    text = "first TCP segment with another header: at 3000000000 ns, one, segment 1"
+    assert (text in out) == (window != 512)
+
+
 def test_no_such_run_is_named(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match="no such run"):
         load(tmp_path / "seed-009")
