@@ -8,7 +8,7 @@ from typing import Any
 
 from qdisclab.emulate.arguments import Once, kernel_name, whole
 from qdisclab.emulation.config.catalogue import experiment, select
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError, Lacking
 from qdisclab.emulation.kernel import check_named
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration, UnitError
@@ -72,8 +72,11 @@ def add_length(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def selection(args: argparse.Namespace) -> tuple[Run, ...]:
-    """Return the runs that the options of `add_selection` and `add_length` (if any) select."""
+def selection(
+    args: argparse.Namespace, lacking: dict[str, Lacking] | None = None
+) -> tuple[Run, ...]:
+    """Return the runs that the options of `add_selection` and `add_length` (if any) select, and put
+    those that the kernel lacks something for into `lacking`, where that is given."""
     if args.kernel is not None:
         check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
@@ -87,7 +90,10 @@ def selection(args: argparse.Namespace) -> tuple[Run, ...]:
         era=args.era,
         kernel=args.kernel,
         settings=settings(args.settings),
+        lacking=lacking,
     )
+    if not runs and lacking:
+        raise next(iter(lacking.values()))
     if not runs:
         what = "its sweep has none of these values together"
         raise ConfigError(what, args.experiment, "see its points: emulate list")

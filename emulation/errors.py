@@ -104,6 +104,10 @@ class ConfigError(EmulationError):
         return "\n".join(f"{self.file}:{problem}" for problem in self.problems)
 
 
+class Lacking(ConfigError):
+    """A run whose kernel has not what it needs."""
+
+
 class MissingTool(EmulationError):
     """A program or package that the host or the guest needs is not there."""
 

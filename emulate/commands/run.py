@@ -20,7 +20,7 @@ from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
 from qdisclab.emulation.config import remarks, request
 from qdisclab.emulation.config.job import job_of
-from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.errors import ConfigError, EmulationError, Lacking
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
@@ -62,7 +62,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--keep-going",
         action="store_true",
-        help="do the other runs where one fails; the exit status is that of the first that did",
+        help="do the other runs where one fails, or the kernel lacks what it needs; the exit "
+        "status is that of the first that did",
     )
     parser.add_argument(
         "--keep",
@@ -101,12 +102,13 @@ def add_probes(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def _requested(args: argparse.Namespace) -> tuple[Run, ...]:
-    """Return the runs that a file or the options ask for."""
+def _requested(args: argparse.Namespace, lacking: dict[str, Lacking]) -> tuple[Run, ...]:
+    """Return the runs that a file or the options ask for; with `--keep-going` put what the kernel
+    lacks something for into `lacking`."""
     if args.run_file is None:
         if args.experiment is None:
             raise ConfigError("names no experiment", "emulate run", "see: emulate list")
-        return selection(args)
+        return selection(args, lacking if args.keep_going else None)
     options = (args.experiment, args.link, args.qdisc, args.cc, args.seed, args.settings)
     if any(options) or any((args.era, args.kernel, args.length)):
         raise ConfigError("says which runs", "--run-file", "leave out what else selects runs")
@@ -124,7 +126,10 @@ def data_folder(runs: Iterable[Run]) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     """Do the runs, and return the exit status."""
-    runs = _requested(args)
+    lacking: dict[str, Lacking] = {}
+    runs = _requested(args, lacking)
+    for cell, error in lacking.items():
+        print(f"emulate: error: {cell}: {error.what}; left out", file=sys.stderr)
     for note in dict.fromkeys(note for run in runs for note in remarks.of_run(run)):
         print(f"note: {note}", file=sys.stderr)
     probes = tuple(map(Probe.parse, args.probe))
@@ -172,8 +177,8 @@ def run(args: argparse.Namespace) -> int:
     _note_twins(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)
-        return failed[0].exit_status
-    return 0
+    errors = [*lacking.values(), *failed]
+    return errors[0].exit_status if errors else 0
 
 
 def _note_twins(runs: Iterable[Run], output: Path) -> None:

@@ -19,7 +19,7 @@ from qdisclab.emulation.config.job import clock
 from qdisclab.emulation.config.points import Points, context_of, link
 from qdisclab.emulation.config.studyfile import StudyFile
 from qdisclab.emulation.config.sweep import Sweep
-from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.errors import ConfigError, KernelBuildError, Lacking
 from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras, sysctls
 from qdisclab.emulation.model.axis import Value
@@ -318,11 +318,13 @@ def select(
     era: str | None = None,
     kernel: str | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
+    lacking: dict[str, Lacking] | None = None,
 ) -> tuple[Run, ...]:
     """Return the runs of `experiment` with the given values; None takes the experiment's own.
 
     A value need not be part of the sweep; `settings` gives values of further axes and parameters
-    by name. Raises `ConfigError` for an impossible combination.
+    by name. Raises `ConfigError` for an impossible combination. Cells for which the kernel lacks
+    something are put into `lacking`, where that is given.
     """
     settings = dict(settings or {})
     chosen = {
@@ -351,7 +353,13 @@ def select(
         for name in requested_eras or [point.era or DEFAULT_ERA]:
             series = kernel or experiment.kernel
             run = Run(experiment, point, 0, load_length, str(name), series)
-            check(run)
+            try:
+                check(run)
+            except Lacking as error:
+                if lacking is None:
+                    raise
+                lacking[run.cell] = error
+                continue
             for number in seeds:
                 seeded = replace(run, seed=number)
                 runs.setdefault(seeded.id, seeded)  # points may differ by their era alone
@@ -484,8 +492,8 @@ def _normal_name(axis: str, text: str) -> str:
 
 
 def check(run: Run) -> None:
-    """Raise `ConfigError` for an unknown era, for eras of nodes that exclude each other, and for
-    qdiscs and congestion controls that the kernel lacks."""
+    """Raise `ConfigError` for an unknown era and for eras of nodes that exclude each other, and
+    `Lacking` for qdiscs, congestion controls and settings that the kernel lacks."""
     where = run.experiment_id
     try:
         common = _global(run.switches)
@@ -518,7 +526,7 @@ def check(run: Run) -> None:
         if controls.intersection(lacking):
             hints.append(f"choose from {', '.join(features.controls(run.kernel))}")
         todo = next(filter(None, [*hints, "choose another qdisc"]))
-        raise ConfigError(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
+        raise Lacking(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
     of_nodes = (settings.items() for settings in run.rig.node_sysctls.values())
     for settings in (run.rig.sysctls, *of_nodes):
         for name, value in settings:
@@ -526,7 +534,7 @@ def check(run: Run) -> None:
             if not recipe.in_range(run.kernel, since):
                 fit = [other for other in recipe.all_series() if recipe.in_range(other, since)]
                 todo = f"choose the kernel {' or '.join(fit)}"
-                raise ConfigError(f"Linux {run.kernel} has no {name} = {value}", where, todo)
+                raise Lacking(f"Linux {run.kernel} has no {name} = {value}", where, todo)
 
 
 def _global(switches: Iterable[eras.Switch]) -> frozenset[str]:

@@ -31,6 +31,7 @@ from qdisclab.emulation.errors import (
     MissingTool,
     RigMismatch,
     TrafficFailure,
+    printable,
 )
 from qdisclab.emulation.host import confine, scratch, seal
 from qdisclab.emulation.host.cpus import claim
@@ -143,6 +144,9 @@ class Machine:
         ):
             seal.check(folder, within_s=within_s)
 
+
+#: How a problem in the status refers to the kernel's log.
+SEE_LOG = "see kernel.log"
 
 #: A cause in the status -> the error to raise; any other failure is a `GuestFailure`.
 CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
@@ -442,9 +446,22 @@ def _short_of_memory(folder: Path) -> bool:
     return SHORT_OF_MEMORY in read_text(folder / "console")
 
 
+def _quote_log(folder: Path, ending: Ending) -> None:
+    """Put what the guest's kernel said last into problems that refer to its log."""
+    last = ending.steps[-1] if ending.steps else {}
+    if any(SEE_LOG in problem for problem in last.get("problems", ())):
+        lines = read_text(folder / "job/out/kernel.log").splitlines()
+        said = next((line for line in reversed(lines) if line[:1].isdigit()), "").partition(";")[2]
+        last["problems"] = [
+            problem.replace(SEE_LOG, f"the kernel's log ends with '{printable(said[:200])}'")
+            for problem in last["problems"]
+        ]
+
+
 def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False) -> None:
     """Raise the failure that the console, the kernel's log or the exit status shows, if any."""
     check_complaints(folder, ending, may_crash)
+    _quote_log(folder, ending)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]
         raise GuestFailure(

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from qdisclab.emulation.errors import GuestFailure, MissingTool
+from qdisclab.emulation.errors import GuestFailure, MissingTool, RigMismatch
 from qdisclab.emulation.host import confine
 from qdisclab.emulation.machine import vm
 
@@ -29,6 +29,17 @@ def verdict(folder: Path, console: str, log: str = "", status: int = 0) -> None:
 
 def test_a_quiet_console_is_fine(tmp_path: Path) -> None:
     verdict(tmp_path, "epollctl add err fd 6\nreboot: Power down\n", "6,1,2,-;Linux version\n")
+
+
+def test_of_a_module_that_does_not_load_the_log_is_quoted(tmp_path: Path) -> None:
+    folder = tmp_path / "job/out"
+    folder.mkdir(parents=True)
+    (folder / "kernel.log").write_text("4,1,2,-;taints\n3,2,3,-;tcp_mine: no\033 such\n DEVICE=x\n")
+    problems = ["the kernel does not take the module tcp_mine: No such device; see kernel.log"]
+    ending = vm.Ending([{"step": "failed", "virtual_s": 1.0, "cause": "rig", "problems": problems}])
+    vm._quote_log(tmp_path, ending)
+    with pytest.raises(RigMismatch, match=r"device; the kernel's log ends with 'tcp_mine: no.x1b"):
+        ending.check()
 
 
 @pytest.mark.parametrize(
