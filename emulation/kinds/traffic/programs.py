@@ -59,6 +59,7 @@ from pydantic import (
 )
 
 from qdisclab.emulation import datafile
+from qdisclab.emulation.errors import TrafficFailure, printable
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kinds.rigs.base import RigSection
 from qdisclab.emulation.kinds.traffic.base import TrafficSection
@@ -292,8 +293,18 @@ class Programs(TrafficSection, StudySection):
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]
     ) -> dict[str, Any]:
-        """Return when programs ran, and between which hosts the idle path was measured."""
+        """Return when programs ran, and between which hosts the idle path was measured.
+
+        Raises `TrafficFailure` for one that failed although it was to last for the load."""
         ran = json.loads((out / "programs.json").read_text())
+        for _, command in self.commands(run.length.seconds):
+            name, until = name_of(command), command.until
+            status, end_s = ran[name]["status"], ran[name]["end_s"]
+            if until == "load" and status and end_s < run.length.seconds:
+                last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
+                said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
+                what = f"{name}: ended with status {status} after {end_s:g} s of the load: {said}"
+                raise TrafficFailure(printable(what))
         measured = any("base_rtts_ms" in step for step in steps)
         return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}
 

@@ -15,7 +15,7 @@ import pytest
 
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
-from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.errors import ConfigError, MissingTool, TrafficFailure
 from qdisclab.emulation.kinds.traffic import outputs
 from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.layer import Layer
@@ -372,3 +372,24 @@ def test_what_a_program_prints_becomes_rows_and_samples(
     results = json.loads(gzip.decompress((tmp_path / outputs.DATA).read_bytes()))["results"]
     found = [(at, one) for at, one in enumerate(results.get("sender ms", ())) if one is not None]
     assert found == ([sample] if sample else [])
+
+
+@pytest.mark.parametrize(
+    ("status", "end_s", "fails"), [(1, 0.5, True), (1, 10.2, False), (0, 1.0, False)]
+)
+def test_what_is_to_last_for_the_load_and_fails_before_is_told(
+    sender: Path, first_of: Read, tmp_path: Path, status: int, end_s: float, fails: bool
+) -> None:
+    (run,) = select(first_of(STUDY), seed=1)
+    ended = {"start_s": 0.0, "signal": None, "status": 0, "end_s": 9.0}
+    ran = {program["name"]: ended for program in job_of(run)["traffic"]["programs"]}
+    ran["receiver"] = {**ended, "status": status, "end_s": end_s}
+    (tmp_path / "programs.json").write_text(json.dumps(ran))
+    (tmp_path / "programs/receiver").mkdir(parents=True)
+    (tmp_path / "programs/receiver/stderr").write_text("Traceback\nValueError: no trace\n")
+    if fails:
+        said = "receiver: ended with status 1 after 0.5 s of the load: ValueError: no trace"
+        with pytest.raises(TrafficFailure, match=said):
+            run.traffic.record(run, tmp_path, [], {})
+    else:
+        assert run.traffic.record(run, tmp_path, [], {}) == {"programs": ran}
