@@ -251,9 +251,12 @@ def experiment(name: str) -> Experiment:
     """Return the experiment `name`: `mine/first`, or `PATH/rrul` of the study in a folder.
 
     A name may also be one of several labels of an experiment, and then stands for the part with
-    this label: `mine/flows_4`. Raises `ConfigError` where there is no such experiment.
+    this label: `mine/flows_4`; or a study of one experiment. Raises `ConfigError` where there is no
+    such experiment.
     """
     if (named_study := _study_called(name)) is not None:
+        if len(named_study.experiments) == 1:
+            return named_study.experiments[0]
         plain = name.rstrip("/")
         listed = (
             f"write {plain}/{named_study.experiments[0].name}; 'emulate list {plain}' shows all"
