@@ -116,9 +116,9 @@ def _queues(text: str, ports: Sequence[tuple[str, str]], start: float) -> dict[s
             break
         at, node, shown = json.loads(line)
         for interface in (of for owner, of in ports if owner == node):
-            own = [one for one in shown if one.get("dev") == interface]
-            tested = [one for one in own if not one.get("root")] or own
-            waiting, dropped = (sum(one[key] for one in tested) for key in ("qlen", "drops"))
+            own = [qdisc for qdisc in shown if qdisc.get("dev") == interface]
+            tested = [qdisc for qdisc in own if not qdisc.get("root")] or own
+            waiting, dropped = (sum(qdisc[key] for qdisc in tested) for key in ("qlen", "drops"))
             rows.setdefault(f"{node} {interface}", []).append((at - start, waiting, dropped))
     return {name: Queue(*np.asarray(of, dtype=float).T) for name, of in rows.items()}
 

@@ -176,11 +176,11 @@ def collect(results: Path) -> list[Shown]:
     Raises DataError when there is none.
     """
     figures = []
-    known = {folder.name for folder in study.known()}
+    names = {folder.name for folder in study.known()}
     for path in sorted(results.glob(f"*/*/{SUMMARY}")):
         summary = read_summary(path)
         of = summary.paper if summary.cells else ""  # others need no runs, but a folder
-        if summary.paper not in known and _gone(path.with_name(NOTEBOOK), of):
+        if summary.paper not in names and _gone(path.with_name(NOTEBOOK), of):
             continue
         values = _table(path.with_name(TABLE))
         table = texts(values)

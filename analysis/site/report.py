@@ -78,7 +78,7 @@ class Site:
             )
         return pages.render(
             "index.html", here=pages.INDEX, there=self.there, papers=papers, looks=looks(),
-            of_papers=sum(bool(one["paper"].source) for one in papers),
+            of_papers=sum(bool(of["paper"].source) for of in papers),
             verdicts=verdicts.count(self.claims), earlier=self.earlier, failed=self.failed,
             level=round(100 * (1 - ALPHA)), citation=pages.citation(),
             counted=counted(self.figures), **totals(self.figures),
@@ -149,10 +149,10 @@ class Site:
         html = {self.results / pages.INDEX: self.index()}
         if self.ran:
             html[self.results / pages.SEARCH_PAGE] = self.search()
-        known = {folder.name for folder in study.known()}
+        names = {folder.name for folder in study.known()}
         for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
             page = self.results / name / pages.INDEX
-            if name not in known and page.is_file():
+            if name not in names and page.is_file():
                 continue  # of another call, which knew what the study says of itself
             own = self._with_claims(group)
             html |= {page: self.paper(name, own), **dict(self.figure_pages(name, own))}

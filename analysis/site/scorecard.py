@@ -71,7 +71,7 @@ def compare(ours: pd.DataFrame, known: pd.DataFrame, study: str = STUDY) -> Card
     rows = []
     for number in numbers.values():
         cells = [(*contestant, number.id) for contestant in (*asked, *beside)]
-        rows.append(Row(number, [*map(means.get, cells)], [one in missed for one in cells]))
+        rows.append(Row(number, [*map(means.get, cells)], [cell in missed for cell in cells]))
     return Card(asked, beside, rows)
 
 
