@@ -5,11 +5,12 @@ guest's whole life by wall seconds, flent's idle pauses included; 'load_factor' 
 load runs.
 
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
-`kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario and kernel:
-scenario, kernel, guests, repeats, each quantity of `emulation.checks.bench` as {min, median, max}
-or null, same_data over the repeats, data_sha256 by guest), `comparison` (with --compare: scenario,
-kernels, ratio of medians first/second by quantity, identical) and `against` (with --against:
-scenario, simulator, repeats, its quantities as above, and by how much it is faster here).
+`kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario or cell and kernel:
+scenario, kernel, experiment, axes, guests, repeats, each quantity of `emulation.checks.bench` as
+{min, median, max} or null, same_data over the repeats, data_sha256 by guest), `comparison` (with
+--compare: scenario, kernels, ratio of medians first/second by quantity, identical) and `against`
+(with --against: scenario, simulator, repeats, its quantities as above, and by how much it is faster
+here).
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from qdisclab.emulate.arguments import kernel_name, positive, seconds
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.checks import bench, ns3
 from qdisclab.emulation.checks.bench import QUANTITIES, Checkout
+from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host import facts
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.machine import rootfs
@@ -43,13 +45,20 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         f"{', '.join(_AGAINST)}); can be given more than once",
     )
     parser.add_argument(
+        "--experiment",
+        action="append",
+        metavar="STUDY/NAME",
+        help="in place of scenarios, each cell of that experiment with its own length; can be given"
+        " more than once",
+    )
+    parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
     )
     parser.add_argument(
         "--length",
         type=seconds,
-        default=bench.LENGTH_S,
-        help="of the load: 20 (seconds) or '20 s' (default: %(default)g)",
+        help=f"of the load: 20 (seconds) or '20 s' (default: {bench.LENGTH_S:g}, or that of the"
+        " experiment)",
     )
     parser.add_argument(
         "--kernel", type=kernel_name, help="series or digest of the kernel (default: 6.12)"
@@ -70,11 +79,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Measure and print."""
-    chosen = bench.scenarios(args.scenario or (_AGAINST if args.against else None))
+    length_s = args.length or bench.LENGTH_S
+    chosen = [cell for name in args.experiment or () for cell in bench.cells(name, args.length)]
+    if args.scenario or not chosen:
+        chosen += bench.scenarios(args.scenario or (_AGAINST if args.against else None))
     for scenario in chosen if args.against else ():
-        ns3.parameters(scenario.run(1, args.length))  # refused before anything is booted
+        ns3.parameters(scenario.run(1, length_s))  # refused before anything is booted
     python = ns3.install() if args.against else None
     other = [bench.second(args.compare)] if args.compare else []
+    if args.experiment and other and isinstance(other[0], Checkout):
+        what = "another checkout measures scenarios only"
+        raise ConfigError(what, "--compare", "leave out --experiment, or name a kernel")
     kernels: list[Kernel | Checkout] = [named(args.kernel), *other]
     root = rootfs.build()
     entries: list[dict[str, Any]] = []
@@ -86,13 +101,13 @@ def run(args: argparse.Namespace) -> int:
         for number in range(args.repeat):
             for measurements, built in zip(repeats, kernels, strict=True):
                 if isinstance(built, Checkout):
-                    measurements.append(built.measure(scenario, args.length))
+                    measurements.append(built.measure(scenario, length_s))
                 else:
-                    measurements.append(bench.measure(scenario, args.length, built, root))
+                    measurements.append(bench.measure(scenario, length_s, built, root))
                 turn = f"{scenario.name} {number + 1}/{args.repeat} {built.digest}"
                 print(f"{turn}: {measurements[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
             if python is not None:
-                simulated.append(bench.simulator(scenario, args.length, python))
+                simulated.append(bench.simulator(scenario, length_s, python))
                 turn = f"{scenario.name} {number + 1}/{args.repeat} {ns3.REQUIREMENT}"
                 print(f"{turn}: {simulated[-1]['wall_s']:.2f} s", file=sys.stderr, flush=True)
         pairs = zip(kernels, repeats, strict=True)
@@ -107,7 +122,7 @@ def run(args: argparse.Namespace) -> int:
         "kernels": [
             {"digest": of.digest, "release": of.release, "path": str(of.path)} for of in kernels
         ],
-        "length_s": args.length,
+        "length_s": length_s,
         "scenarios": entries,
         "comparison": compared,
         "against": against,

@@ -14,6 +14,8 @@ Quantities of one execution of a scenario:
 | wall_s | s | wall seconds from start to end |
 | memory_mib | MiB | largest resident set of the guest's kernel, its shared memory, which is that of all its processes, included |
 
+JSON also has virtual_s, cpu_s, packets and hops, the sums over all guests.
+
 Of the scenario `command` only wall_s and factor are known: they are those of the whole command
 `emulate run`, from the shell and back.
 """  # noqa: E501
@@ -68,9 +70,12 @@ class Scenario:
     link: str = ""  # empty: the guest is booted and switched off
     everywhere: bool = False  # one guest per core at once
     shell: bool = False  # as a command, with all that it does before and after the guest
+    cell: Run | None = None  # of an experiment
 
     def run(self, seed: int, length_s: float) -> Run:
         """Return the run of one guest."""
+        if self.cell is not None:
+            return self.cell
         length = Duration(round(length_s * 10**9))
         (run,) = select(
             experiment(self.experiment),
@@ -93,6 +98,13 @@ def scenarios(names: list[str] | None) -> list[Scenario]:
             what, todo = unknown("scenario", name, SCENARIOS)
             raise ConfigError(what, "--scenario", todo)
     return [SCENARIOS[name] for name in names or SCENARIOS]
+
+
+def cells(name: str, length_s: float | None) -> list[Scenario]:
+    """Return the first repetition of each cell of that experiment; `length_s` None is its own."""
+    length = None if length_s is None else Duration(round(length_s * 10**9))
+    runs = select(experiment(name), seed=1, length=length)
+    return [Scenario(run.id, name, run.link.name, cell=run) for run in runs]
 
 
 def find_kernel(text: str) -> Kernel:
@@ -227,19 +239,21 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
 
 
 def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
-    data = out / "data.flent.gz"
     ports = [f"{port.node} {port.interface}" for port in run.topology.queues()]
     qdiscs = json.loads((out / "qdiscs.json").read_text())
     measured.packets = carried_packets(qdiscs, ports)
     measured.hops = carried_packets(qdiscs, qdiscs)  # each port sends over one link
+    data = out / "data.flent.gz"
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
     series = json.loads(gzip.decompress(data.read_bytes()))["metadata"]["SERIES_META"]
-    first = min(
+    starts = [
         float(about["STARTED"])
         for name, about in series.items()
         if name.startswith("TCP") and "STARTED" in about
-    )
-    begin_s = first - vm.START_NS / 1e9
+    ]
+    if not starts:  # programs that are not flent's
+        return
+    begin_s = min(starts) - vm.START_NS / 1e9
     measured.load_factor = watch.factor(begin_s, begin_s + run.length.seconds)
     if measured.load_factor:
         measured.load_s = run.length.seconds / measured.load_factor
@@ -307,6 +321,7 @@ def quantities(guests: list[Guest], wall_s: float) -> dict[str, Any]:
         "boot_s": max(guest.boot_s for guest in guests),
         "wall_s": wall_s,
         "memory_mib": max(guest.memory_mib for guest in guests),
+        **{name: sum(getattr(guest, name) for guest in guests) for name in TOTALS},
         "data_sha256": [guest.data_sha256 for guest in guests if guest.data_sha256],
     }
 
@@ -316,6 +331,9 @@ QUANTITIES = (
     "factor", "load_factor", "packets_per_s", "hops_per_s", "cpu_s_per_virtual_s",
     "startup_s", "boot_s", "wall_s", "memory_mib",
 )  # fmt: skip
+
+#: Sums over guests, which are reported as JSON.
+TOTALS = ("virtual_s", "cpu_s", "packets", "hops")
 
 
 def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, float]:
@@ -372,9 +390,14 @@ def report(
     return {
         "scenario": scenario.name,
         "kernel": built.digest,
+        "experiment": scenario.experiment,
+        "axes": dict(scenario.cell.point.axes) if scenario.cell else {},
         "guests": repeats[0]["guests"],
         "repeats": len(repeats),
-        **{name: spread([repeat[name] for repeat in repeats]) for name in QUANTITIES},
+        **{
+            name: spread([repeat.get(name) for repeat in repeats])
+            for name in (*QUANTITIES, *TOTALS)
+        },
         "same_data": len({tuple(repeat["data_sha256"]) for repeat in repeats}) == 1,
         "data_sha256": repeats[0]["data_sha256"],
     }

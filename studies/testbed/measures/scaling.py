@@ -1,5 +1,6 @@
-"""How the cost of a guest grows with rate, flows and guests, from a table of measurements."""
+"""How the cost of a guest grows with rate, flows and hosts, from a report of `emulate bench`."""
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -9,33 +10,27 @@ import pandas as pd
 import pandera.pandas as pa
 from scipy.optimize import nnls
 
-from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.errors import DataError
 
-_MACHINE: Final = ["cpu_model", "cpus", "kernel"]
-QUIET_CPUS: Final = 0.5  # CPUs busy with something else; above that, wall times say little
+#: Flows of the experiments that do not vary them.
+FLOWS: Final = {"scaling_rate": 8, "scaling_packets": 8, "scaling_hosts": 128}
+HOSTS: Final = {"scaling_flows": 8}  # of two elsewhere
 
 SCALING: Final = pa.DataFrameSchema(
     {
-        "cpu_model": pa.Column(str),
-        "cpus": pa.Column(int, pa.Check.gt(0)),
-        "kernel": pa.Column(str),
-        "sweep": pa.Column(str, pa.Check.isin(["rate", "flows", "hosts", "guests"])),
+        "sweep": pa.Column(str, pa.Check.isin(["rate", "packets", "flows", "hosts"])),
         "rate_mbit_s": pa.Column(float, pa.Check.gt(0)),
         "flows": pa.Column(int, pa.Check.gt(0)),
-        "guests": pa.Column(int, pa.Check.gt(0)),
         "hosts": pa.Column(int, pa.Check.gt(0)),
-        "guest_memory_mib": pa.Column(int),
-        "length_s": pa.Column(float),
+        "joined": pa.Column(bool),
         **{
-            name: pa.Column(float, nullable=True)
-            for name in ("virtual_s", "wall_s", "cpu_s", "packets", "carried_mbit", "memory_mib",
-                         "others_cpus")
+            name: pa.Column(float, pa.Check.gt(0))
+            for name in ("virtual_s", "cpu_s", "packets", "hops", "memory_mib")
         },
-        "problem": pa.Column(str, nullable=True),
     },
     strict=True,
-)  # fmt: skip
-"""One row per measurement, sums over its guests; `problem` says why a guest ended early."""
+)
+"""One row per cell, medians over its repeats; `joined`: superpackets cross the rig whole."""
 
 
 @dataclass(frozen=True)
@@ -50,51 +45,76 @@ class Cost:
     def __str__(self) -> str:
         return (
             f"{self.per_run_s:.2f} s a run, {1e3 * self.per_flow_s:.0f} ms a flow and "
-            f"{1e6 * self.per_packet_s:.2f} µs a packet (within {self.worst:.0%})"
+            f"{1e6 * self.per_packet_s:.2f} µs a packet-hop (within {self.worst:.0%})"
         )
 
 
-def read_scaling(path: Path) -> pd.DataFrame:
-    """Return the table of SCALING with the columns `factor` (virtual by wall seconds),
-    `core_factor` (virtual by CPU seconds: a core of its own) and `quiet`, of the machine and kernel
-    measured last; raise DataError for any other file."""
-    table = read_table(path, SCALING, "measurements").fillna({"problem": ""})
-    last = table[_MACHINE].iloc[-1]
-    table = table[(table[_MACHINE] == last).all(axis=1)].reset_index(drop=True)
+def read_report(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
+    """Return the table of SCALING and the machine and kernel that were measured.
+
+    The columns `core_factor`, virtual seconds a CPU second (what a guest reaches with a core of its
+    own), and `hops_per_cpu_s` are added. Raise DataError for any other file.
+    """
+    try:
+        report = json.loads(path.read_text(encoding="utf-8"))
+        table = SCALING.validate(pd.DataFrame([_row(entry) for entry in report["scenarios"]]))
+        about = {
+            "CPU": report["machine"]["cpu_model"],
+            "CPUs": report["machine"]["cpus"],
+            "Kernel": report["kernels"][0]["release"],
+        }
+    except (OSError, ValueError, KeyError, TypeError, pa.errors.SchemaError) as error:
+        raise DataError.of(path, f"is no report of such a sweep ({error})", _TODO) from error
     return table.assign(
-        factor=table["virtual_s"] / table["wall_s"],
         core_factor=table["virtual_s"] / table["cpu_s"],
-        quiet=table["others_cpus"] <= QUIET_CPUS,
-    )
+        hops_per_cpu_s=table["hops"] / table["cpu_s"],
+    ), about
+
+
+_TODO: Final = "Write it with emulate bench --json --experiment testbed/scaling_rate and so on"
+
+
+def _row(entry: dict[str, Any]) -> dict[str, Any]:
+    _, _, experiment = entry["experiment"].partition("/")
+    axes = entry["axes"]
+    return {
+        "sweep": experiment.removeprefix("scaling_"),
+        "rate_mbit_s": float(axes["link"].partition("/")[0]),
+        "flows": int(axes.get("flows") or FLOWS[experiment]),
+        "hosts": int(axes.get("hosts") or HOSTS.get(experiment, 2)),
+        "joined": axes.get("packets") == "joined",
+        **{
+            name: float(entry[name]["median"])
+            for name in ("virtual_s", "cpu_s", "packets", "hops", "memory_mib")
+        },
+    }
 
 
 def provenance(table: pd.DataFrame) -> dict[str, Any]:
-    """Return what was measured, as `outputs.Source` has it: a cell per rate, a seed per guest."""
-    seeds = list(range(1, int(table["guests"].max()) + 1))
+    """Return what was measured, as `outputs.Source` has it: a cell per rate."""
     links = sorted({f"{rate:g}/{rate:g}" for rate in table["rate_mbit_s"]})
     cell = {"experiment": "scaling_rate", "era": "modern", "qdisc": "fq_codel", "cc": "cubic"}
     return {
-        "cells": [{**cell, "link": link, "seeds": seeds} for link in links],
+        "cells": [{**cell, "link": link, "seeds": [1]} for link in links],
         "eras": ["modern"],
-        "lengths_s": sorted(set(table["length_s"])),
+        "lengths_s": [10.0],
         "virtual_s": float(table["virtual_s"].sum()),
-        "wall_s": float(table["wall_s"].sum()),
+        "wall_s": float(table["cpu_s"].sum()),
     }
 
 
 def fit_cost(table: pd.DataFrame) -> Cost:
-    """Least squares of relative errors over single guests with two hosts; no cost is negative.
+    """Fit CPU seconds by least squares of relative errors over the sweeps of rates and flows.
 
-    Raises ValueError for fewer than three measurements.
+    No cost is negative. Raises ValueError for fewer than three measurements.
     """
-    chain = table["sweep"] != "hosts"
-    single = table[chain & (table["guests"] == 1) & (table["problem"] == "")]
+    single = table[table["sweep"].isin(["rate", "flows"])]
     if len(single) < 3:
         raise ValueError("a fit needs three measurements")
     # the exchange of scales keeps the solver's tolerances meaningful
     unit = np.array([1.0, 1e-2, 1e-6])
     ones = np.ones(len(single))
-    terms = np.column_stack([ones, single["flows"], single["packets"]]) * unit
+    terms = np.column_stack([ones, single["flows"], single["hops"]]) * unit
     cpu_s = single["cpu_s"].to_numpy(dtype=np.float64)
     costs, _ = nnls(terms / cpu_s[:, None], ones)
     worst = float(np.abs(terms @ costs / cpu_s - 1).max())
@@ -103,14 +123,14 @@ def fit_cost(table: pd.DataFrame) -> Cost:
 
 
 def where_it_ends(table: pd.DataFrame) -> list[str]:
-    """Sentences: where a guest falls behind real time, and where a guest could not run."""
+    """Return sentences: where a guest falls behind real time, and what superpackets change."""
     sentences = []
     for sweep, of, unit in (
         ("rate", "rate_mbit_s", "Mbit/s"),
         ("flows", "flows", "flows"),
         ("hosts", "hosts", "hosts"),
     ):
-        rows = table[(table["sweep"] == sweep) & (table["problem"] == "")].sort_values(of)
+        rows = table[table["sweep"] == sweep].sort_values(of)
         slow = rows[rows["core_factor"] < 1]
         if not rows.empty:
             row = rows.iloc[-1] if slow.empty else slow.iloc[0]
@@ -118,7 +138,13 @@ def where_it_ends(table: pd.DataFrame) -> list[str]:
                 f"At {row[of]:g} {unit} a guest makes {row['core_factor']:.2g} virtual seconds a "
                 f"CPU second and holds {row['memory_mib']:.0f} MiB"
             )
-    failed = table.loc[table["problem"] != "", ["flows", "guest_memory_mib", "problem"]]
-    for flows, memory_mib, problem in failed.to_numpy().tolist():
-        sentences.append(f"{flows} flows do not run in a guest of {memory_mib} MiB: {problem}")
+    packets = table[table["sweep"] == "packets"].set_index("joined")
+    if {True, False} <= set(packets.index):
+        joined, single = packets.loc[True], packets.loc[False]
+        sentences.append(
+            f"At {joined['rate_mbit_s']:g} Mbit/s superpackets make "
+            f"{joined['core_factor'] / single['core_factor']:.1f} times as many virtual seconds, "
+            f"with {joined['hops_per_cpu_s']:,.0f} packet-hops a CPU second for "
+            f"{single['hops_per_cpu_s']:,.0f}"
+        )
     return sentences

@@ -18,8 +18,6 @@ from qdisclab.analysis.runs.settings import Setting
 from qdisclab.emulation.config import ownfile
 from qdisclab.emulation.kinds.qdiscs import KINDS
 from studies.gbw2015.plots import bars, transient
-from studies.testbed.measures import scaling
-from studies.testbed.plots import scaling as scaling_plot
 from tests import ROOT
 
 PAPER = [Setting("2014", "cubic")]
@@ -252,13 +250,9 @@ def test_published_values_are_not_drawn_beside_new_reno() -> None:
 def test_marks_at_the_ends_of_an_axis_are_whole() -> None:
     cell = {"row": "one", "quantity": "drops", "mean": 0.0, "ci_low": np.nan, "ci_high": np.nan}
     table = pd.DataFrame([cell | {"qdisc": "codel"}, cell | {"qdisc": "pie", "mean": 9.0}])
-    measured = scaling.read_scaling(ROOT / "data/rig/scaling.csv")
     with style.styled() as palette:
         (dots,) = rows_of.dots(table, ["one"], ["drops"], palette, {"drops": "Drops"}).axes
-        lines = scaling_plot.scaling(measured, scaling.fit_cost(measured), palette)
     assert not any(line.get_clip_on() for line in dots.lines)
-    for axes in lines.axes:
-        assert axes.get_ylim()[1] > 1.04 * max(max(line.get_ydata()) for line in axes.lines)
 
 
 def test_an_index_has_plain_numbers_on_its_axes() -> None:

@@ -1,0 +1,45 @@
+"""Flows of iperf between the pairs of a dumbbell, the same number in each.
+
+```yaml
+rig: {kind: dumbbell, pairs: 64}
+traffic: {kind: pairs, senders: 64, flows: 128, length: 10 s}
+```
+
+A name that `emulation.kinds.traffic.programs` has for all of it.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Literal
+
+from pydantic import model_validator
+
+from qdisclab.emulation.kinds.traffic.programs import Programs
+from qdisclab.emulation.study.schema import Flaws
+
+
+class Pairs(Programs):
+    """A list of programs: a client of iperf on each sender."""
+
+    kind: Literal["pairs"]
+    senders: int
+    flows: int
+
+    @model_validator(mode="before")
+    @classmethod
+    def _clients(cls, value: dict[str, Any]) -> dict[str, Any]:
+        senders, flows = value["senders"], value["flows"]
+        if flows % senders:
+            what = f"{flows} flows are not the same number for each of {senders} senders"
+            raise Flaws((("flows",), what, "write a multiple"))
+        clients = [
+            {
+                "kind": "iperf",
+                "name": f"pair{number}",
+                "from": f"sender{number}",
+                "to": f"receiver{number}",
+                "options": ["-P", f"{flows // senders}"],
+            }
+            for number in range(1, senders + 1)
+        ]
+        return value | {"programs": clients}
