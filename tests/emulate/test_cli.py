@@ -364,7 +364,6 @@ def test_a_study_of_one_experiment_stands_for_it(capsys: pytest.CaptureFixture[s
     assert capsys.readouterr().out == "bugs/cases@linux-7.2/-/-/-/seed-004\n"
 
 
-
 @pytest.mark.parametrize("name", ["null", "true", "my-study"])
 def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> None:
     assert cli.main(["new", str(tmp_path / name)]) == 0
