@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from qdisclab.emulation.errors import printable
 from qdisclab.emulation.model import sysctls
 from qdisclab.emulation.model.control import SENDS_ECT
 from qdisclab.emulation.model.qdisc import Qdisc
@@ -60,6 +61,15 @@ def of_counters(ports: Mapping[str, Mapping[str, Any]]) -> Iterator[str]:
                     f"no packet went into class {name} of {where}: do its filters match what is "
                     "sent?"
                 )
+
+
+def of_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
+    """Yield notes on rows of programs that have a text as `error`, as of a case that the kernel
+    lacks something for."""
+    for row in rows:
+        if isinstance(row.get("error"), str):
+            about = [str(of) for key, of in row.items() if key not in ("program", "error")]
+            yield printable(f"{', '.join(about) or row['program']}: {row['error']}"[:400])
 
 
 def _values_of_ecn(run: Run) -> set[str]:

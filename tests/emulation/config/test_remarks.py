@@ -56,3 +56,12 @@ def test_a_bottleneck_elsewhere_is_noted(edge_rate: str, notes: int) -> None:
     (run,) = select(experiment("gbw2015/rrul"), **asked, settings=settings)
     found = [note for note in remarks.of_run(run) if "is not at the bottleneck" in note]
     assert len(found) == notes
+
+
+def test_what_a_program_says_that_it_could_not_do_is_told() -> None:
+    rows = [
+        {"program": "python3", "case": "netem_slot", "error": "Unknown qdisc \033[1m"},
+        {"program": "sh", "case": 1, "error": 0.9},
+        {"program": "sh", "error": "no"},
+    ]
+    assert list(remarks.of_rows(rows)) == ["netem_slot: Unknown qdisc \\x1b[1m", "sh: no"]
