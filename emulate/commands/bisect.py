@@ -2,15 +2,16 @@
 
 Search the commits between two of a checkout of Linux for the first with which a measured number is
 beyond a bound, by `git bisect run`: of each commit a kernel is built, of which only what differs is
-compiled, and the runs that the words behind '--' select (as for 'emulate run') are done with it. Of
-several runs the mean counts. A commit that does not build or boot is skipped. The checkout stays as
-it is.
+compiled, and the runs that the words behind '--' select (as for 'emulate run') are done with it,
+first with the kernel that is there. Of several runs the mean counts. A commit that does not build
+or boot is skipped. The checkout stays as it is.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,7 +19,7 @@ from pathlib import Path
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError, EmulationError
-from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel.builder import Kernel, find
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs import bisect
@@ -59,9 +60,16 @@ def run(args: argparse.Namespace) -> int:
     if args.output.exists():
         raise ConfigError("is there already", f"--output {args.output}", "name a new folder")
     bisect.commits(args.tree, args.good, args.bad)  # refused before the folder is made
-    _check(condition, selection(_selected(words))[0].experiment)  # before a kernel is built
+    runs = selection(_selected(words))
+    _check(condition, runs[0].experiment)
     args.output.mkdir(parents=True)
     output = args.output.resolve()
+    if (there := find(runs[0].kernel)) is not None:  # a mistake costs no build
+        try:
+            condition.value(_measured(output, words)(there))
+        except EmulationError:
+            shutil.rmtree(output)
+            raise
     plan = output / "plan.json"
     plan.write_text(json.dumps([str(output), args.where, words]))
 
@@ -103,8 +111,8 @@ def _check(condition: Condition, about: Experiment) -> None:
         raise ConfigError(what, "--where", todo)
 
 
-def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
-    """Test what is checked out at `place`, and say so."""
+def _measured(output: Path, words: list[str]) -> bisect.Measured:
+    """Return what does the runs with a kernel, and says what each measured."""
     from qdisclab.analysis.measures.table import measure_beside  # pandas takes a second to import
 
     data = output / "data"
@@ -114,7 +122,12 @@ def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> 
         done = [execute(run, kernel, root, data, keep=output / "failed") for run in runs]
         return [measure_beside(data)(run_file(data, result.provenance)) for result in done]
 
-    step = bisect.test(place, condition, measured, output / LOG)
+    return measured
+
+
+def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
+    """Test what is checked out at `place`, and say so."""
+    step = bisect.test(place, condition, _measured(output, words), output / LOG)
     result = step.why if step.value is None else f"{condition.name} {step.value:g}"
     print(f"{step.commit} {step.verdict}: {result}  ({step.subject})", file=sys.stderr, flush=True)
     return step

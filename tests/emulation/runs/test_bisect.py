@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulate import cli
+from qdisclab.emulate.commands import bisect as command
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
 from qdisclab.emulation.kernel import tree
 from qdisclab.emulation.kernel.builder import Kernel
@@ -179,6 +180,7 @@ def test_what_is_refused_before_a_kernel_is_built(
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
+        ({"--where": "jain_index > 1"}, "the runs do not measure 'jain_index'; choose from"),
         ({"--tree": "."}, "--tree ."),
         ({"--good": "v9"}, "--good v9"),
         ({"--where": "induced_latency > 6"}, "--where: unknown metric 'induced_latency'; did you"),
@@ -194,10 +196,14 @@ def test_what_is_refused_leaves_no_folder(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(tree, "build", None)
+    monkeypatch.setattr(
+        command, "find", lambda series: Kernel(Path("1"), "0" * 16, "6.12.7", "", {})
+    )
+    monkeypatch.setattr(command, "_measured", lambda output, words: measured)
     given = {"--good": "v0", "--bad": "v3", "--tree": str(source)}
     given |= {"--where": "induced_latency_ms > 1"} | changed
     words = [word for pair in given.items() for word in pair]
-    command = ["bisect", *words, "--", "gbw2015/rrul", "--link", "10/1"]
-    assert cli.main(command) == ConfigError.exit_status
+    asked = ["bisect", *words, "--", "gbw2015/rrul", "--link", "10/1"]
+    assert cli.main(asked) == ConfigError.exit_status
     assert message in capsys.readouterr().err
     assert not Path("bisect").exists()
