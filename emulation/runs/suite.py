@@ -43,6 +43,9 @@ SKIPPED = 4
 #: What the Makefile of a folder of the kernel's selftests says that they include.
 _INCLUDES = re.compile(r"^TEST_INCLUDES\s*[:+]?=(.*)$", re.MULTILINE)
 
+#: What a test of packetdrill says that is for one version of IP.
+_VERSION = re.compile(r"^--ip_version=(\w+)$", re.MULTILINE)
+
 _TAP = re.compile(r"^\s*(ok|not ok) (\d+)\b[ -]*(.*)$", re.MULTILINE)
 _NOISE = re.compile(r"cannot stat")  # packetdrill, of a folder of /proc that not all kernels have
 
@@ -97,7 +100,8 @@ def cases(
 def includes(tests: Iterable[Case]) -> list[str]:
     """Return the files that the kernel's selftests among `tests` include, by their Makefiles."""
     names = set()
-    for folder in {Path(test.folder) for test in tests if test.command[0].startswith("./")}:
+    own = (test for test in tests if test.command[0] == f"./{Path(test.name).name}")
+    for folder in {Path(test.folder) for test in own}:
         if (makefile := folder / "Makefile").is_file():
             text = makefile.read_text(errors="replace").replace("\\\n", " ")
             words = " ".join(_INCLUDES.findall(text)).replace("$(wildcard", " ")
@@ -111,10 +115,11 @@ def _packetdrill(
 ) -> Iterator[Case]:
     options = ["--send_omit_free"]
     options += [] if tolerance_us is None else [f"--tolerance_usecs={tolerance_us}"]
-    program = str(_from(file.parent) / binary)
+    program = os.path.join(_from(file.parent), binary)  # noqa: PTH118  # keeps the "./"
+    only = _VERSION.search(file.read_text(errors="replace"))
     for variant in variants:
         other = {"ipv4": "v6", "ipv6": "v4"}[variant]
-        if not file.stem.endswith(other):
+        if not file.stem.endswith(other) and (only is None or only[1] == variant):
             words = (program, *options, *VARIANTS[variant], file.name)
             yield Case(f"{file} {variant}", words, str(file.parent))
 

@@ -51,6 +51,16 @@ def test_a_test_is_started_as_its_name_ends(here: Path) -> None:
     ]
 
 
+def test_a_test_of_this_folder_and_of_one_version(here: Path) -> None:
+    for name, text in (("a.pkt", "0 `true`\n"), ("b.pkt", "// why\n--ip_version=ipv4\n0 `true`\n")):
+        Path(name).write_text(text)
+    Path("Makefile").write_text("TEST_INCLUDES := run.sh\n")
+    found = list(cases(["a.pkt", "b.pkt"], "packetdrill", ("ipv4", "ipv6"), None))
+    assert [test.name for test in found] == ["a.pkt ipv4", "a.pkt ipv6", "b.pkt ipv4"]
+    assert {test.command[0] for test in found} == {"./packetdrill"}
+    assert includes(found) == []
+
+
 @pytest.mark.parametrize(
     ("path", "message"),
     [
