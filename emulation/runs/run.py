@@ -124,14 +124,12 @@ def execute(
             with scratch.reading():
                 qdiscs = json.loads((out / "qdiscs.json").read_text()) if nodes else {}
                 ending.notes.extend(remarks.of_counters(qdiscs))
-                rows = out / "rows.jsonl.gz"
-                ending.notes.extend(
-                    remarks.of_rows(datafile.read_rows(rows) if rows.exists() else ())
-                )
                 ports = run.rig.counted(run.topology)
                 names = {f"{port.node} {port.interface}" for port in ports}
                 counters = {name: of for name, of in qdiscs.items() if name in names}
                 entries = provenance.record(run, identity, kernel, ending, counters, *files)
+                if (rows := out / "rows.jsonl.gz").exists():  # told, and in the data as rows
+                    ending.notes.extend(remarks.of_rows(datafile.read_rows(rows)))
                 entries |= {"warnings": warnings} if warnings else {}
                 entries |= {"probes": list(map(str, probes))} if probes else {}
                 entries |= run.traffic.record(run, out, ending.steps, qdiscs)
