@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from typing import Any, Literal
 
-from pydantic import model_validator
+from pydantic import ConfigDict, model_validator
 
 from qdisclab.emulation.kinds.traffic.programs import Programs
 from qdisclab.emulation.study.schema import Flaws
@@ -20,6 +20,10 @@ from qdisclab.emulation.study.schema import Flaws
 
 class Pairs(Programs):
     """A list of programs: a client of iperf on each sender."""
+
+    model_config = ConfigDict(
+        json_schema_extra=lambda schema: schema["required"].remove("programs")  # it makes them
+    )
 
     kind: Literal["pairs"]
     senders: int
