@@ -299,8 +299,9 @@ class Programs(TrafficSection, StudySection):
         ran = json.loads((out / "programs.json").read_text())
         for _, command in self.commands(run.length.seconds):
             name, until = name_of(command), command.until
-            status, end_s = ran[name]["status"], ran[name]["end_s"]
-            if until == "load" and status and end_s < run.length.seconds:
+            status, end_s = ran[name]["status"], ran[name]["end_s"]  # None: by a signal, as meant
+            is_wrong = status not in (None, command.status) and end_s < run.length.seconds
+            if until == "load" and is_wrong:
                 last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
                 said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
                 what = f"{name}: ended with status {status} after {end_s:g} s of the load: {said}"

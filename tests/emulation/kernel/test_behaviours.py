@@ -48,8 +48,11 @@ exec python3 -c '
 import socket, sys, time
 time.sleep(0.2 - time.monotonic() % 0.004)
 connection = socket.create_connection(("192.0.2.1", 9000))
-connection.sendall(b"x" * int(sys.argv[1]))
-while connection.recv(65536):
+try:
+    connection.sendall(b"x" * int(sys.argv[1]))
+    while connection.recv(65536):
+        pass
+except ConnectionResetError:
     pass
 ' $2
 """
