@@ -25,7 +25,7 @@ class Pairs(Programs):
         json_schema_extra=lambda schema: schema["required"].remove("programs")  # it makes them
     )
 
-    kind: Literal["pairs"]
+    kind: Literal["pairs"]  # type: ignore[assignment]
     senders: int
     flows: int
 
