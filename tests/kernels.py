@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from qdisclab.emulation import kernel
+from qdisclab.emulation.kernel import module
+from qdisclab.emulation.machine import rootfs, vm
 
 TODAY = "7.2"
 
@@ -22,3 +26,16 @@ libc = ctypes.CDLL(None, use_errno=True)
 with open(f'/job/modules/{name}', 'rb') as file:
     status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
 """
+
+
+def load_module(series: str, source: str, place: Path) -> vm.Ending:
+    """Build a module of that C source in `place` and load it in a guest, which says `loaded`."""
+    built, root = kernel.build(series=series), rootfs.build()
+    code, folder = place / "module", place / "guest"
+    for made in (code, folder):
+        made.mkdir()
+    (code / "Kbuild").write_text("obj-m := tested.o\n")
+    (code / "tested.c").write_text(source)
+    tested = module.build(built, code, place)
+    vm.prepare(folder, root.path, {"work": "script"}, [tested], script=LOAD)
+    return vm.run(vm.Machine(built.path, root.path, 1), folder)

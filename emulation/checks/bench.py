@@ -392,6 +392,7 @@ def report(
         "kernel": built.digest,
         "experiment": scenario.experiment,
         "axes": dict(scenario.cell.point.axes) if scenario.cell else {},
+        "length_s": scenario.cell.length.seconds if scenario.cell else None,
         "guests": repeats[0]["guests"],
         "repeats": len(repeats),
         **{

@@ -299,12 +299,17 @@ class Programs(TrafficSection, StudySection):
         ran = json.loads((out / "programs.json").read_text())
         for _, command in self.commands(run.length.seconds):
             name, until = name_of(command), command.until
-            status, end_s = ran[name]["status"], ran[name]["end_s"]  # None: by a signal, as meant
-            is_wrong = status not in (None, command.status) and end_s < run.length.seconds
-            if until == "load" and is_wrong:
+            status, end_s = ran[name]["status"], ran[name]["end_s"]
+            ending = ran[name]["signal"] or f"status {status}"
+            ours = (
+                f"status {command.status}",
+                "SIGTERM",
+                "SIGKILL",
+            )  # signals end it with the load
+            if until == "load" and ending not in ours and end_s < run.length.seconds:
                 last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
                 said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
-                what = f"{name}: ended with status {status} after {end_s:g} s of the load: {said}"
+                what = f"{name}: ended with {ending} after {end_s:g} s of the load: {said}"
                 raise TrafficFailure(printable(what))
         measured = any("base_rtts_ms" in step for step in steps)
         return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}

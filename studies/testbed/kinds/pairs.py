@@ -5,7 +5,7 @@ rig: {kind: dumbbell, pairs: 64}
 traffic: {kind: pairs, senders: 64, flows: 128, length: 10 s}
 ```
 
-A name that `emulation.kinds.traffic.programs` has for all of it.
+All else is as `emulation.kinds.traffic.programs` says.
 """
 
 from __future__ import annotations
@@ -32,7 +32,11 @@ class Pairs(Programs):
     @model_validator(mode="before")
     @classmethod
     def _clients(cls, value: dict[str, Any]) -> dict[str, Any]:
-        senders, flows = value["senders"], value["flows"]
+        senders, flows = (value.get(key) for key in ("senders", "flows"))
+        if not (type(senders) is type(flows) is int and min(senders, flows) > 0):
+            raise Flaws(
+                ((), "lacks how many", "write 'senders' and 'flows', each a positive number")
+            )
         if flows % senders:
             what = f"{flows} flows are not the same number for each of {senders} senders"
             raise Flaws((("flows",), what, "write a multiple"))

@@ -25,7 +25,15 @@ SCALING: Final = pa.DataFrameSchema(
         "joined": pa.Column(bool),
         **{
             name: pa.Column(float, pa.Check.gt(0))
-            for name in ("virtual_s", "cpu_s", "packets", "hops", "memory_mib")
+            for name in (
+                "length_s",
+                "wall_s",
+                "virtual_s",
+                "cpu_s",
+                "packets",
+                "hops",
+                "memory_mib",
+            )
         },
     },
     strict=True,
@@ -83,9 +91,10 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
         "flows": int(axes.get("flows") or FLOWS[experiment]),
         "hosts": int(axes.get("hosts") or HOSTS.get(experiment, 2)),
         "joined": axes.get("packets") == "joined",
+        "length_s": float(entry["length_s"]),
         **{
             name: float(entry[name]["median"])
-            for name in ("virtual_s", "cpu_s", "packets", "hops", "memory_mib")
+            for name in ("wall_s", "virtual_s", "cpu_s", "packets", "hops", "memory_mib")
         },
     }
 
@@ -97,9 +106,9 @@ def provenance(table: pd.DataFrame) -> dict[str, Any]:
     return {
         "cells": [{**cell, "link": link, "seeds": [1]} for link in links],
         "eras": ["modern"],
-        "lengths_s": [10.0],
+        "lengths_s": sorted(set(table["length_s"])),
         "virtual_s": float(table["virtual_s"].sum()),
-        "wall_s": float(table["cpu_s"].sum()),
+        "wall_s": float(table["wall_s"].sum()),
     }
 
 

@@ -11,9 +11,8 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulation import kernel
-from qdisclab.emulation.kernel import module
 from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import LOAD, TODAY, needs_today
+from tests.kernels import TODAY, load_module, needs_today
 
 pytestmark = [
     pytest.mark.kernel,
@@ -109,15 +108,7 @@ status('ended')
 
 
 def test_who_prunes_what_another_is_freeing_goes_on(tmp_path: Path, series: str) -> None:
-    built, root = kernel.build(series=series), rootfs.build()
-    source, folder = tmp_path / "prunes", tmp_path / "guest"
-    for place in (source, folder):
-        place.mkdir()
-    (source / "Kbuild").write_text("obj-m := prunes.o\n")
-    (source / "prunes.c").write_text(PRUNES)
-    prunes = module.build(built, source, tmp_path)
-    vm.prepare(folder, root.path, {"work": "script"}, [prunes], script=LOAD)
-    assert vm.run(vm.Machine(built.path, root.path, 1), folder).step("loaded")["error"] == 0
+    assert load_module(series, PRUNES, tmp_path).step("loaded")["error"] == 0
 
 
 def test_trees_of_processes_end_while_another_reads_of_them(tmp_path: Path, series: str) -> None:

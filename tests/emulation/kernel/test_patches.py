@@ -16,10 +16,10 @@ import pytest
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import GuestFailure
 from qdisclab.emulation.host.cache import cache_dir
-from qdisclab.emulation.kernel import make, module, recipe as recipes, source as sources
+from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import LOAD, TODAY, needs_today
+from tests.kernels import TODAY, load_module, needs_today
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [
@@ -225,16 +225,8 @@ def test_the_time_stamp_counter_is_the_guests(tmp_path: Path, series: str) -> No
 @pytest.mark.parametrize("series", EACH)
 def test_a_kernel_that_reads_the_hosts_time_ends(tmp_path: Path, series: str) -> None:
     """As user processes may not: a switch between two that differ in that is slow on some hosts."""
-    built, root = kernel.build(series=series), rootfs.build()
-    source, folder = tmp_path / "reads", tmp_path / "guest"
-    for place in (source, folder):
-        place.mkdir()
-    (source / "Kbuild").write_text("obj-m := reads.o\n")
-    (source / "reads.c").write_text(READS_IT)
-    reads = module.build(built, source, tmp_path)
-    vm.prepare(folder, root.path, {"work": "script"}, [reads], script=LOAD)
     with pytest.raises(GuestFailure, match="Kernel mode fault"):
-        vm.run(vm.Machine(built.path, root.path, 1), folder)
+        load_module(series, READS_IT, tmp_path)
 
 
 #: Each thread has a rounding mode, which is part of the floating-point registers; a child has

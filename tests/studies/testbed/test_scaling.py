@@ -31,9 +31,15 @@ def report(tmp_path: Path) -> Path:
     for experiment, cells in CELLS.items():
         for axes, hops in cells:
             cpu_s = 2 + 0.05 * int(axes.get("flows", 8)) + 1e-6 * hops
-            values = {"virtual_s": 30.0, "cpu_s": cpu_s, "packets": hops / 5, "hops": hops}
+            values = {
+                "virtual_s": 30.0,
+                "wall_s": 40.0,
+                "cpu_s": cpu_s,
+                "packets": hops / 5,
+                "hops": hops,
+            }
             entries.append(
-                {"experiment": f"testbed/{experiment}", "axes": axes}
+                {"experiment": f"testbed/{experiment}", "axes": axes, "length_s": 10}
                 | {name: {"median": value} for name, value in values.items()}
                 | {"memory_mib": {"median": 90.0}}
             )
@@ -66,7 +72,9 @@ def test_the_cost_is_found_again(report: Path) -> None:
 
 
 def test_its_cells_are_as_pages_read_them(report: Path) -> None:
-    cells = Source("testbed", **provenance(read_report(report)[0])).cells
+    about = provenance(read_report(report)[0])
+    assert (about["lengths_s"], about["wall_s"]) == ([10.0], 11 * 40.0)
+    cells = Source("testbed", **about).cells
     assert cells
     for cell in cells:
         assert {"experiment", "era", "link", "qdisc", "cc", "seeds"} <= cell.keys()
@@ -86,6 +94,7 @@ def test_its_cells_are_measured_by_their_experiments(capsys: pytest.CaptureFixtu
     assert [dict(cell.cell.point.axes)["hosts"] for cell in cells if cell.cell] == [
         "2", "8", "32", "128", "256",
     ]  # fmt: skip
-    assert len(cells[-1].run(1, 60).experiment.traffic.programs) == 1
+    run = cells[-1].run(1, 60)
+    assert (len(run.traffic.programs), run.length.seconds) == (128, 10)
     assert cli.main(["bench", "--experiment", "testbed/scaling_host"]) == 2
     assert "did you mean 'testbed/scaling_hosts'" in capsys.readouterr().err

@@ -375,20 +375,33 @@ def test_what_a_program_prints_becomes_rows_and_samples(
 
 
 @pytest.mark.parametrize(
-    ("status", "end_s", "fails"), [(1, 0.5, True), (1, 10.2, False), (0, 1.0, False)]
+    ("status", "signal", "end_s", "ending"),
+    [
+        (1, None, 0.5, "status 1"),
+        (None, "SIGSEGV", 0.5, "SIGSEGV"),
+        (1, None, 10.2, ""),
+        (0, None, 1.0, ""),
+        (None, "SIGTERM", 1.0, ""),  # all that end by themselves have ended
+    ],
 )
 def test_what_is_to_last_for_the_load_and_fails_before_is_told(
-    sender: Path, first_of: Read, tmp_path: Path, status: int, end_s: float, fails: bool
+    sender: Path,
+    first_of: Read,
+    tmp_path: Path,
+    status: int | None,
+    signal: str | None,
+    end_s: float,
+    ending: str,
 ) -> None:
     (run,) = select(first_of(STUDY), seed=1)
     ended = {"start_s": 0.0, "signal": None, "status": 0, "end_s": 9.0}
     ran = {program["name"]: ended for program in job_of(run)["traffic"]["programs"]}
-    ran["receiver"] = {**ended, "status": status, "end_s": end_s}
+    ran["receiver"] = {**ended, "status": status, "signal": signal, "end_s": end_s}
     (tmp_path / "programs.json").write_text(json.dumps(ran))
     (tmp_path / "programs/receiver").mkdir(parents=True)
     (tmp_path / "programs/receiver/stderr").write_text("Traceback\nValueError: no trace\n")
-    if fails:
-        said = "receiver: ended with status 1 after 0.5 s of the load: ValueError: no trace"
+    if ending:
+        said = f"receiver: ended with {ending} after 0.5 s of the load: ValueError: no trace"
         with pytest.raises(TrafficFailure, match=said):
             run.traffic.record(run, tmp_path, [], {})
     else:
