@@ -7,9 +7,9 @@ load runs.
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
 `kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario or cell and kernel:
 scenario, kernel, experiment, of a cell axes and length_s, guests, repeats, each quantity of
-`emulation.checks.bench` as {min, median, max} or null, same_data over the repeats, data_sha256 by guest), `comparison` (with
---compare: scenario, kernels, ratio of medians first/second by quantity, identical) and `against`
-(with --against: scenario, simulator, repeats, its quantities as above, and by how much it is faster
+`emulation.checks.bench` as {min, median, max} or null, same_data over the repeats, data_sha256 by
+guest), `comparison` (with --compare: scenario, kernels, ratio of medians first/second by quantity,
+identical) and `against` (with --against: scenario, simulator, repeats, its quantities as above, and by how much it is faster
 here).
 """
 
