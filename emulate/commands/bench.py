@@ -9,8 +9,8 @@ load runs.
 scenario, kernel, experiment, of a cell axes and length_s, guests, repeats, each quantity of
 `emulation.checks.bench` as {min, median, max} or null, same_data over the repeats, data_sha256 by
 guest), `comparison` (with --compare: scenario, kernels, ratio of medians first/second by quantity,
-identical) and `against` (with --against: scenario, simulator, repeats, its quantities as above, and by how much it is faster
-here).
+identical) and `against` (with --against: scenario, simulator, repeats, its quantities as above, and
+by how much it is faster here).
 """
 
 from __future__ import annotations
