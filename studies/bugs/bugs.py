@@ -378,10 +378,43 @@ def pie_precision() -> float:
     return ended()["mean"]
 
 
+def counter(ns: str, name: str) -> int:
+    """Return a counter of a namespace's IP and TCP, by its name in /proc/net."""
+    enter(ns)
+    for table in ("snmp", "netstat"):
+        lines = iter(Path(f"/proc/thread-self/net/{table}").read_text().splitlines())
+        for names, values in zip(lines, lines, strict=True):
+            if name in names.split():
+                return int(values.split()[names.split().index(name)])
+    sys.exit(f"{ns} has no counter {name}")
+
+
+def lossy(control: str, sysctl: str) -> None:
+    """Upload through a loss of 3 % for 10 s; with UNDONE the sysctl of both ends is 0."""
+    network(rtt_ms=20)
+    if SUFFIX:
+        for ns in "ab":
+            run(f"ip netns exec {ns} sysctl -q net.ipv4.{sysctl}=0")
+    tc("r", "qdisc add dev b root netem loss 3% rate 100mbit limit 1000")
+    upload(10, [tcp(control)])
+
+
+def rack_lost() -> float:
+    """Timeouts per 100 segments sent again, where some of these are lost, too."""
+    lossy("reno", "tcp_recovery")
+    return 100 * counter("a", "TCPTimeouts") / counter("a", "RetransSegs")
+
+
+def sack_acks() -> float:
+    """Acknowledgments per 100 segments that arrive, beside losses."""
+    lossy("bbr", "tcp_comp_sack_nr")
+    return 100 * counter("b", "OutSegs") / counter("b", "InSegs")
+
+
 CASES: tuple[Callable[[], float], ...] = (
     *(codel_stale, codel_mtu, fq_tstamp, htb_low_rate, htb_atm, netem_duplicate, netem_slot),
     *(netem_limit, netem_reseed, netem_child, tbf_gso, cubic_round, tcp_mss_ack, bbr_bdp),
-    pie_precision,
+    *(pie_precision, rack_lost, sack_acks),
 )
 
 

@@ -23,6 +23,8 @@ METRICS: Final = {
     "tcp_mss_ack": Metric("time until a full segment is acknowledged", "ms"),
     "bbr_bdp": Metric("share of the smaller of two flows of BBR", "%"),
     "pie_precision": Metric("RTT through PIE at 10 Mbit/s", "ms"),
+    "rack_lost": Metric("timeouts per 100 segments sent again", ""),
+    "sack_acks": Metric("acknowledgments per 100 segments beside losses", ""),
 }
 
 

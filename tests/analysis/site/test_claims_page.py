@@ -158,7 +158,7 @@ def test_command_prints_all_claims(tmp_path: Path, capsys: pytest.CaptureFixture
     assert cli.main(["claims", "--data", str(tmp_path)]) == 0
     titles, *rows = capsys.readouterr().out.splitlines()
     assert titles.split("\t") == ["claim", "verdict", "era", "statement", "why"]
-    assert len(rows) == 482
+    assert len(rows) == 484
     assert {row.split("\t")[1] for row in rows} == {"as set", "not yet testable"}
     by_id = {row.split("\t")[0]: row.split("\t") for row in rows}
     assert by_id["g038"][4].startswith("runs of rrul, 100/100, ared, cubic, era 2014")
