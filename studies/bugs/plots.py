@@ -20,11 +20,11 @@ def by_case(
     undone: pd.DataFrame,
 ) -> pd.DataFrame:
     """Return a row per claim: its case, the bounds, and for each kernel of `runs` the mean of the
-    seeds and the number of `undone` (linux, case, value)."""
+    seeds, also of `undone` (linux, case, value)."""
     of_kernel: dict[str, list[Mapping[str, float]]] = {}
     for run in runs:
         of_kernel.setdefault(era_and_kernel(run.era)[1] or DEFAULT_KERNEL, []).append(measure(run))
-    back = undone.set_index(["linux", "case"])["value"]
+    back = undone.groupby(["linux", "case"])["value"].agg(list)
     lines = []
     for claim in claims:
         low, high, unit = claim.value_low, claim.value_high, f" {claim.unit}".rstrip()
@@ -32,8 +32,7 @@ def by_case(
         line = {"case": claim.note, "without the bug": bounds + unit}
         for kernel, numbers in of_kernel.items():
             line[kernel] = cell([of[claim.note] for of in numbers if claim.note in of], low, high)
-            value = back.get((kernel, claim.note))
-            line[f"{kernel} undone"] = NOTHING if value is None else f"{value:.4g}"
+            line[f"{kernel} undone"] = cell(back.get((kernel, claim.note), []), low, high)
         lines.append(line)
     return pd.DataFrame(lines)
 
