@@ -46,8 +46,9 @@ def make(case: str, linux: Path, folder: Path) -> None:
     """Write the folder of a case."""
     series = re.findall(r"^(?:VERSION|PATCHLEVEL) = (\d+)", (linux / "Makefile").read_text(), re.M)
     name = f"{case}.patch"
-    patch = HERE / "undo" / ".".join(series) / name
-    patch = patch if patch.exists() else HERE / "undo" / name
+    patch = HERE / "undo" / "7.2" / name  # since then some read otherwise
+    if series < ["7", "2"] or not patch.exists():
+        patch = HERE / "undo" / name
     source, folder = SOURCES[case], folder / case
     for path in (source, CODEL):
         (folder / path).parent.mkdir(parents=True, exist_ok=True)
