@@ -46,8 +46,8 @@ def delay_ms(sent_ms: NDArray[np.float64], came_ms: NDArray[np.float64], end_ms:
 
 def measured(table: pd.DataFrame, lines_ms: NDArray[np.float64], end_ms: float) -> dict[str, float]:
     """Return what went through a queue (`packets`) by a trace's `lines_ms`, until `end_ms`."""
-    began = table.in_ns[table.protocol == 6].min()  # noqa: PLR2004  TCP
-    sent = table[table.fate.isin(["sent", "marked"]) & (table.protocol == 6)]  # noqa: PLR2004
+    began = table.in_ns[table.protocol == 6].min()  # TCP
+    sent = table[table.fate.isin(["sent", "marked"]) & (table.protocol == 6)]
     into, out = (((sent[one] - began) / 1e6).to_numpy(float) for one in ("in_ns", "out_ns"))
     lines = lines_ms[lines_ms < end_ms]
     seconds = (end_ms - SKIPPED_MS) / 1e3
