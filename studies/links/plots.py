@@ -9,22 +9,27 @@ NAMES: Final = {"cubic": "CUBIC", "vegas": "Vegas", "cubic_codel": "CUBIC, CoDel
 OTHER: Final = "Verizon LTE"
 #: Of CUBIC over CoDel, in the plots' files: the mean of eight links.
 CODEL_MS: Final = 497.4
+EIGHT: Final = 8
 
 
 def beside(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
-    """Return a row per link and way, and the means of the six links that are the published ones and
-    of all: what each setting carries and delays, with the published value in parentheses."""
+    """Return a row per link and way, and the means of those of the published traces that have all
+    settings, and of all eight: what each setting carries and delays, with the published value in
+    parentheses."""
     both = ours.merge(published, "left", ["link", "way", "setting"], suffixes=("", "_published"))
     groups = dict(tuple(both.groupby(["link", "way"], sort=False)))
     parts = {f"{link}, {way}": part for (link, way), part in groups.items()}
-    parts["mean of six"] = both[both.link != OTHER]
-    parts["mean of eight"] = both
+    whole = both.groupby(["link", "way"]).setting.transform("nunique") == both.setting.nunique()
+    same = both[whole & (both.link != OTHER)]
+    parts[f"mean of {len(same.groupby(['link', 'way']))}"] = same
+    if whole.all() and len(groups) == EIGHT:
+        parts[f"mean of {EIGHT}"] = both
     lines = []
     for name, part in parts.items():
-        line = {"Link": name}
+        line = {"Link": name, "Kind": "mean" if name.startswith("mean") else "link"}
         for setting, title in NAMES.items():
             means = part[part.setting == setting].mean(numeric_only=True)
-            if name == "mean of eight" and setting == "cubic_codel":
+            if name == f"mean of {EIGHT}" and setting == "cubic_codel":
                 means["self_inflicted_ms_published"] = CODEL_MS
             line[f"{title}: kbit/s"] = _cell(means, "throughput_kbit_s", 1)
             line[f"{title}: s"] = _cell(means, "self_inflicted_ms", 1e3)
@@ -33,5 +38,10 @@ def beside(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
 
 
 def _cell(means: "pd.Series[float]", column: str, unit: float) -> str:
-    value, known = means[column] / unit, means[f"{column}_published"] / unit
-    return f"{value:.3g}" if pd.isna(known) else f"{value:.3g} ({known:.3g})"
+    value, known = (means[name] / unit for name in (column, f"{column}_published"))
+    shown = "–" if pd.isna(value) else _number(value)
+    return shown if pd.isna(known) or pd.isna(value) else f"{shown} ({_number(known)})"
+
+
+def _number(value: float) -> str:
+    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
