@@ -10,11 +10,14 @@ from qdisclab.emulation import kernel
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.machine import rootfs, vm
 
-TODAY = "7.2"
+TODAY, OLDEST = "7.2", "6.1"
 
-needs_today = pytest.mark.skipif(
-    kernel.find(TODAY) is None,
-    reason=f"no kernel {TODAY} in the cache; `emulate kernel build --series {TODAY}`",
+needs_today, needs_oldest = (
+    pytest.mark.skipif(
+        kernel.find(series) is None,
+        reason=f"no kernel {series} in the cache; `emulate kernel build --series {series}`",
+    )
+    for series in (TODAY, OLDEST)
 )
 
 #: What a guest does to load the only module that it was given; its error, or 0.

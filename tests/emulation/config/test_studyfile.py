@@ -202,4 +202,4 @@ def test_a_study_and_an_experiment_name_their_series(first_of: Read, refusal: Re
     (line,) = refusal(of_file.replace("'7.2'", "7.2"))
     assert "kernel: 7.2 is a number; write '7.2', with quotes" in line
     (line,) = refusal(of_file.replace("'7.2'", "'5.4'"))
-    assert "unknown series of kernels '5.4'; valid: 6.12, 7.2, 7.3" in line
+    assert "unknown series of kernels '5.4'; valid: 6.1, 6.12, 7.2, 7.3" in line

@@ -19,7 +19,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import TODAY, load_module, needs_today
+from tests.kernels import OLDEST, TODAY, load_module, needs_oldest, needs_today
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [
@@ -28,6 +28,10 @@ SERIES = [
     if line and not line.startswith("#")
 ]
 FILES = sorted({words[-1] for words in SERIES if words[0] != "none"})
+
+EACH = ["6.12", pytest.param(TODAY, marks=needs_today)]
+OLD = ["6.12", pytest.param(OLDEST, marks=needs_oldest)]
+ALL = [*OLD, *EACH[1:]]
 
 #: Where a guest has a switch, what it is at first, and a value that it must not take.
 SWITCHES = {
@@ -101,8 +105,9 @@ def test_a_patch_has_a_row(name: str) -> None:
 
 
 @pytest.mark.kernel
-def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path) -> None:
-    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+@pytest.mark.parametrize("series", OLD)
+def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path, series: str) -> None:
+    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
     bad = [(path, value) for path, (_, value) in SWITCHES.items()]
     vm.prepare(tmp_path, machine.root, {"work": "script"}, script=LOOK.format(bad=bad))
     ending = vm.run(machine, tmp_path)
@@ -125,14 +130,12 @@ status('memory', total_kib=int(total), window=int(window))
 """
 
 
-EACH = ["6.12", pytest.param(TODAY, marks=needs_today)]
-
 #: MemTotal in KiB and the largest receive window in bytes, in a guest of 192 MiB.
-TOTALS = {"6.12": (184928, 1458816), TODAY: (183172, 1444928)}
+TOTALS = {OLDEST: (184928, 1458816), "6.12": (184928, 1458816), TODAY: (183172, 1444928)}
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("series", EACH)
+@pytest.mark.parametrize("series", ALL)
 def test_the_compiler_does_not_change_how_much_memory_there_is(tmp_path: Path, series: str) -> None:
     """A smaller kernel left more, and with it TCP a larger window: these are the shipped runs'."""
     built = kernel.build(series=series)
@@ -143,7 +146,7 @@ def test_the_compiler_does_not_change_how_much_memory_there_is(tmp_path: Path, s
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("series", EACH)
+@pytest.mark.parametrize("series", ALL)
 def test_the_compiler_does_not_decide_what_is_drawn(series: str) -> None:
     """Called, they draw four bytes also for a limit that is known: other ports, other drops."""
     listed = subprocess.run(
@@ -170,9 +173,10 @@ status('clock', told=told, now=int(time.time()), ended=ended)
 
 
 @pytest.mark.kernel
-def test_the_oldest_way_to_read_the_clock_reads_the_guests(tmp_path: Path) -> None:
+@pytest.mark.parametrize("series", OLD)
+def test_the_oldest_way_to_read_the_clock_reads_the_guests(tmp_path: Path, series: str) -> None:
     """The host served it, with its own time, to processes that are traced."""
-    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
     vm.prepare(tmp_path, machine.root, {"work": "script"}, script=OLD_CLOCK)
     seen = vm.run(machine, tmp_path).step("clock")
     if seen["told"]:
@@ -212,7 +216,7 @@ MODULE_LICENSE("GPL");
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("series", EACH)
+@pytest.mark.parametrize("series", ALL)
 def test_the_time_stamp_counter_is_the_guests(tmp_path: Path, series: str) -> None:
     machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
     vm.prepare(tmp_path, machine.root, {"work": "script"}, script=COUNTER)
@@ -222,7 +226,7 @@ def test_the_time_stamp_counter_is_the_guests(tmp_path: Path, series: str) -> No
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("series", EACH)
+@pytest.mark.parametrize("series", ALL)
 def test_a_kernel_that_reads_the_hosts_time_ends(tmp_path: Path, series: str) -> None:
     """As user processes may not: a switch between two that differ in that is slow on some hosts."""
     with pytest.raises(GuestFailure, match="Kernel mode fault"):
