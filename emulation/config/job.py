@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.kernel import features, module
+from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras
 from qdisclab.emulation.model.control import allowed, of_linux
 from qdisclab.emulation.model.egress import Hierarchy, Radio
 from qdisclab.emulation.model.qdisc import ModuleSource
 from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.sysctls import releases
 from qdisclab.emulation.model.topology import Node, Port, Topology
 from qdisclab.emulation.model.tree import Attached, Tree, TreeClass
 from qdisclab.emulation.model.wifi import DRIVER
@@ -47,7 +48,17 @@ def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
     sysctls = run.traffic.sysctls(run, topology)
     for node, own in run.rig.node_sysctls.items():
         sysctls[node] = {**sysctls.get(node, {}), **own}
-    return sysctls
+    if not recipe.is_series(run.kernel):
+        return sysctls
+    # What a kernel lacks is an era's: it does as asked without. A rig's was refused (`catalogue`).
+    return {
+        node: {
+            name: value
+            for name, value in settings.items()
+            if recipe.in_range(run.kernel, releases(name, value))
+        }
+        for node, settings in sysctls.items()
+    }
 
 
 def _traffic(run: Run, topology: Topology) -> dict[str, Any]:

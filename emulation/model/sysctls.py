@@ -22,7 +22,11 @@ CONTROL = "net.ipv4.tcp_congestion_control"
 #: (linux, Documentation/networking/ip-sysctl.rst, from 7.0 on).
 ECN, ASKS_FOR_ECN, ACCURATE_ECN = "net.ipv4.tcp_ecn", ("1", "3", "4"), ("3", "4", "5")
 #: Setting -> the releases that have it, where not all do.
-SINCE = {"net.ipv4.tcp_ecn_option": "7.0..", "net.ipv4.tcp_ecn_option_beacon": "7.0.."}
+SINCE = {
+    "net.ipv4.tcp_ecn_option": "7.0..",
+    "net.ipv4.tcp_ecn_option_beacon": "7.0..",
+    "net.ipv4.tcp_syn_linear_timeouts": "6.5..",
+}
 
 LONGEST = 200  # characters of a name or a value; buffers are three numbers
 _NAME = re.compile(r"net(\.[A-Za-z0-9_-]+){2,}")  # no slash, which sysctl takes for a dot

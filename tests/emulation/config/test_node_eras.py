@@ -58,3 +58,13 @@ def test_a_node_cannot_differ_in_what_the_guest_has_once(first_of: Read) -> None
 def test_eras_of_nodes_are_checked(refusal: Refusal, eras: str, said: str) -> None:
     (line,) = refusal(of_eras(eras))
     assert line.startswith(said)
+
+
+def test_an_era_does_not_undo_what_the_kernel_does_not_do_yet(first_of: Read) -> None:
+    """SYNs are first repeated at even intervals since 6.5: 6.1 has no such setting."""
+    found = first_of(of_eras("{}"))
+    for series, there in (("6.1", False), ("6.12", True)):
+        (run,) = select(found, era="2014", kernel=series)
+        sysctls = job_of(run)["sysctls"]["sender1"]
+        assert ("net.ipv4.tcp_syn_linear_timeouts" in sysctls) == there
+        assert sysctls["net.ipv4.tcp_count_acks"] == "1"
