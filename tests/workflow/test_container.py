@@ -106,7 +106,7 @@ def test_results_that_cannot_be_written_are_told(root: Path, tmp_path: Path) -> 
 def test_the_image_has_the_kernels_of_the_bundle(root: Path, stages: dict[str, str]) -> None:
     named = {path.name.rpartition("@linux-")[2] for path in root.glob("data/*/*@linux-*")}
     series = set(bundle.SERIES)
-    assert {DEFAULT_KERNEL, *named} - series == {"7.3"}  # of twelve runs
+    assert {DEFAULT_KERNEL, *named} - series == {"6.1", "7.3"}  # few runs, as the page says
     for stage in ("kernel", "modules"):
         (built,) = re.findall(r'^ARG SERIES="(.+)"$', stages[stage], re.MULTILINE)
         assert set(built.split()) == series
