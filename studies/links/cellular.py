@@ -68,6 +68,8 @@ def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
     """Return the rows of both ways of a link, after its run."""
     qdisc, cc = SETTINGS[setting]
     files = {way: HERE / f"{NETWORKS[link]}.{way}" for way in PORTS}
+    if missing := [str(path) for path in files.values() if not path.is_file()]:
+        raise SystemExit(f"{', '.join(missing)}: no such trace; copy it there from mahimahi's traces")
     lines = {way: np.loadtxt(path) for way, path in files.items()}
     end_ms = float(min(one[-1] for one in lines.values()))
     settings = {f"traffic.words.{way}": path.name for way, path in files.items()}
