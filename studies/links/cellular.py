@@ -69,7 +69,7 @@ def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
     qdisc, cc = SETTINGS[setting]
     files = {way: HERE / f"{NETWORKS[link]}.{way}" for way in PORTS}
     if missing := [str(path) for path in files.values() if not path.is_file()]:
-        raise SystemExit(f"{', '.join(missing)}: no such trace; copy it there from mahimahi's traces")
+        raise SystemExit(f"{', '.join(missing)}: no such trace; copy it from mahimahi")
     lines = {way: np.loadtxt(path) for way, path in files.items()}
     end_ms = float(min(one[-1] for one in lines.values()))
     settings = {f"traffic.words.{way}": path.name for way, path in files.items()}
