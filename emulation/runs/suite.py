@@ -20,21 +20,26 @@ from qdisclab.emulation.machine import guestcode
 from qdisclab.emulation.programs.taken import TakenFile
 from qdisclab.emulation.runs.execution import NAME, Execution, Outcome
 
+_IPV4 = (
+    *("--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1", "--netmask_ip=255.255.0.0"),
+    *("--remote_ip=192.0.2.1", "-DCODE=host_unreachable"),
+    *("-DTFO_COOKIE=3021b9d889017eeb", "-DTFO_COOKIE_ZERO=b7c12350a90dc8f5"),
+)
+_SOL_IPV6 = ("-DCMSG_LEVEL_IP=SOL_IPV6", "-DCMSG_TYPE_RECVERR=IPV6_RECVERR")
+
 #: Addresses and words of packetdrill's tests, by version of IP; those of its own `run_all.py` and
 #: of the kernel's runner.
 VARIANTS: dict[str, tuple[str, ...]] = {
     "ipv4": (
-        *("--ip_version=ipv4", "--local_ip=192.168.0.1", "--gateway_ip=192.168.0.1"),
-        *("--netmask_ip=255.255.0.0", "--remote_ip=192.0.2.1", "-DTFO_COOKIE=3021b9d889017eeb"),
-        *("-DCODE=host_unreachable", "-DCMSG_LEVEL_IP=SOL_IP", "-DCMSG_TYPE_RECVERR=IP_RECVERR"),
-        "-DTFO_COOKIE_ZERO=b7c12350a90dc8f5",
+        *("--ip_version=ipv4", *_IPV4),
+        *("-DCMSG_LEVEL_IP=SOL_IP", "-DCMSG_TYPE_RECVERR=IP_RECVERR"),
     ),
     "ipv6": (
         *("--ip_version=ipv6", "--mtu=1520", "--local_ip=fd3d:0a0b:17d6::1"),
         *("--gateway_ip=fd3d:0a0b:17d6:8888::1", "--remote_ip=fd3d:fa7b:d17d::1"),
-        *("-DTFO_COOKIE=c1d1e9742a47a9bc", "-DCMSG_LEVEL_IP=SOL_IPV6"),
-        *("-DCMSG_TYPE_RECVERR=IPV6_RECVERR", "-DTFO_COOKIE_ZERO=82af1a8f9a205c34"),
+        *("-DTFO_COOKIE=c1d1e9742a47a9bc", "-DTFO_COOKIE_ZERO=82af1a8f9a205c34", *_SOL_IPV6),
     ),
+    "ipv4-mapped-ipv6": ("--ip_version=ipv4-mapped-ipv6", *_IPV4, *_SOL_IPV6),
 }
 
 #: Exit status of a test of the kernel that lacks something.
@@ -118,7 +123,7 @@ def _packetdrill(
     program = os.path.join(_from(file.parent), binary)  # noqa: PTH118  # keeps the "./"
     only = _VERSION.search(file.read_text(errors="replace"))
     for variant in variants:
-        other = {"ipv4": "v6", "ipv6": "v4"}[variant]
+        other = "v4" if variant == "ipv6" else "v6"
         if not file.stem.endswith(other) and (only is None or only[1] == variant):
             words = (program, *options, *VARIANTS[variant], file.name)
             yield Case(f"{file} {variant}", words, str(file.parent))

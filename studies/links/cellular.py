@@ -28,8 +28,13 @@ NETWORKS = {
     "AT&T LTE": "ATT-LTE-driving",
     "T-Mobile UMTS": "TMobile-UMTS-driving",
 }
-SETTINGS = {"cubic": ("trace", "cubic"), "cubic_codel": ("trace_codel", "cubic"),
-            "vegas": ("trace", "vegas")}  # fmt: skip
+SETTINGS: dict[str, tuple[str, str, dict[str, str]]] = {
+    "cubic": ("trace", "cubic", {}),
+    "cubic_codel": ("trace_codel", "cubic", {}),
+    "vegas": ("trace", "vegas", {}),
+    "cubic_window": ("trace", "cubic", {"net.ipv4.tcp_rmem": "4096 131072 4600000"}),
+    "cubic_buffer": ("trace", "cubic", {"net.ipv4.tcp_wmem": "4096 16384 2640000"}),
+}
 PORTS = {"down": "box.box-client", "up": "box.box-server"}
 SKIPPED_MS, PROPAGATION_MS, LINE_BYTES = 60_000, 20.0, 1500
 KEY = ["link", "way", "setting", "flows", "era", "seed"]
@@ -66,7 +71,7 @@ def measured(table: pd.DataFrame, lines_ms: NDArray[np.float64], end_ms: float) 
 
 def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
     """Return the rows of both ways of a link, after its run."""
-    qdisc, cc = SETTINGS[setting]
+    qdisc, cc, sysctls = SETTINGS[setting]
     files = {way: HERE / f"{NETWORKS[link]}.{way}" for way in PORTS}
     if missing := [str(path) for path in files.values() if not path.is_file()]:
         raise SystemExit(f"{', '.join(missing)}: no such trace; copy it from mahimahi")
@@ -77,6 +82,8 @@ def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
         "traffic.files": [["flow.py", *settings.values()]],
         "traffic.words.way": options.way,
     }
+    if sysctls:
+        settings["rig.sysctls"] = sysctls
     chosen = {"qdisc": qdisc, "cc": cc, "era": options.era, "seed": options.seed}
     runs = open_study("links").runs(
         "cellular", length=end_ms / 1e3, data=options.data, settings=settings, **chosen
@@ -105,9 +112,10 @@ def main() -> None:
     parser.add_argument("--era", default="modern")
     parser.add_argument("--way", default="both", help="of the flows: both, down or up")
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--setting", choices=SETTINGS, action="append", help="this one alone")
     options = parser.parse_args()
     for link in options.links:
-        for setting in SETTINGS:
+        for setting in options.setting or SETTINGS:
             new = rows(link, setting, options)
             old = [pd.read_csv(TABLE)] if TABLE.exists() else []
             table = pd.concat([*old, new]).drop_duplicates(KEY, keep="last")

@@ -33,9 +33,8 @@ def test_what_a_link_could_and_did_carry_begins_after_a_minute() -> None:
     found = own.measured(table.assign(fate="sent"), lines, 70_000.0)
     assert found["available_kbit_s"] == 1200
     assert found["throughput_kbit_s"] == 540
-    assert found["self_inflicted_ms"] == pytest.approx(
-        20, abs=1
-    )  # 10 ms of waiting, 10 ms more between packets
+    # 10 ms of waiting, and 10 ms more between packets.
+    assert found["self_inflicted_ms"] == pytest.approx(20, abs=1)
 
 
 def test_the_table_has_what_was_published_beside() -> None:

@@ -243,7 +243,12 @@ static int __init trace_module_init(void)
 {
 	int error = register_qdisc(&trace_ops[0]);
 
-	return error ?: register_qdisc(&trace_ops[1]);
+	if (error)
+		return error;
+	error = register_qdisc(&trace_ops[1]);
+	if (error)
+		unregister_qdisc(&trace_ops[0]);
+	return error;
 }
 
 static void __exit trace_module_exit(void)

@@ -16,7 +16,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.errors import ConfigError, GuestHung
 from qdisclab.emulation.runs import suite
 from qdisclab.emulation.runs.execution import Execution
-from qdisclab.emulation.runs.suite import Case, Row, cases, includes, rows
+from qdisclab.emulation.runs.suite import VARIANTS, Case, Row, cases, includes, rows
 
 NAMES = (
     "tcp/a.pkt",
@@ -55,8 +55,10 @@ def test_a_test_of_this_folder_and_of_one_version(here: Path) -> None:
     for name, text in (("a.pkt", "0 `true`\n"), ("b.pkt", "// why\n--ip_version=ipv4\n0 `true`\n")):
         Path(name).write_text(text)
     Path("Makefile").write_text("TEST_INCLUDES := run.sh\n")
-    found = list(cases(["a.pkt", "b.pkt"], "packetdrill", ("ipv4", "ipv6"), None))
-    assert [test.name for test in found] == ["a.pkt ipv4", "a.pkt ipv6", "b.pkt ipv4"]
+    Path("c-v6.pkt").touch()
+    found = list(cases(["a.pkt", "b.pkt", "c-v6.pkt"], "packetdrill", tuple(VARIANTS), None))
+    names = [f"a.pkt {variant}" for variant in ("ipv4", "ipv6", "ipv4-mapped-ipv6")]
+    assert [test.name for test in found] == [*names, "b.pkt ipv4", "c-v6.pkt ipv6"]
     assert {test.command[0] for test in found} == {"./packetdrill"}
     assert includes(found) == []
 
