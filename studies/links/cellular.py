@@ -83,7 +83,7 @@ def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
         "traffic.words.way": options.way,
     }
     if sysctls:
-        settings["rig.sysctls"] = sysctls
+        settings["rig.sysctls"] = [sysctls]
     chosen = {"qdisc": qdisc, "cc": cc, "era": options.era, "seed": options.seed}
     runs = open_study("links").runs(
         "cellular", length=end_ms / 1e3, data=options.data, settings=settings, **chosen
@@ -113,7 +113,7 @@ def main() -> None:
     parser.add_argument("--way", default="both", help="of the flows: both, down or up")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--setting", choices=SETTINGS, action="append", help="this one alone")
-    options = parser.parse_args()
+    options = parser.parse_intermixed_args()
     for link in options.links:
         for setting in options.setting or SETTINGS:
             new = rows(link, setting, options)
