@@ -4,7 +4,12 @@ from typing import Final
 
 import pandas as pd
 
-NAMES: Final = {"cubic": "CUBIC", "vegas": "Vegas", "cubic_codel": "CUBIC, CoDel"}
+NAMES: Final = {
+    "cubic": "CUBIC",
+    "cubic_window": "CUBIC, 3 MB",
+    "vegas": "Vegas",
+    "cubic_codel": "CUBIC, CoDel",
+}
 #: Whose traces are another recording.
 OTHER: Final = "Verizon LTE"
 #: Of CUBIC over CoDel, in the plots' files: the mean of eight links.
@@ -16,6 +21,9 @@ def beside(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Return a row per link and way, and the means of those of the published traces that have all
     settings, and of all eight: what each setting carries and delays, with the published value in
     parentheses."""
+    cubic = published[published.setting == "cubic"]
+    published = pd.concat([published, cubic.assign(setting="cubic_window")])
+    ours = ours[ours.setting.isin(NAMES)]
     both = ours.merge(published, "left", ["link", "way", "setting"], suffixes=("", "_published"))
     groups = dict(tuple(both.groupby(["link", "way"], sort=False)))
     parts = {f"{link}, {way}": part for (link, way), part in groups.items()}
