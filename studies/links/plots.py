@@ -19,10 +19,7 @@ EIGHT: Final = 8
 
 def beside(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     """Return a row per link and way, and the means of those of the published traces that have all
-    settings, and of all eight: what each setting carries and delays, with the published value in
-    parentheses."""
-    cubic = published[published.setting == "cubic"]
-    published = pd.concat([published, cubic.assign(setting="cubic_window")])
+    settings, and of all eight: what each setting carries and delays, and what was published."""
     ours = ours[ours.setting.isin(NAMES)]
     both = ours.merge(published, "left", ["link", "way", "setting"], suffixes=("", "_published"))
     groups = dict(tuple(both.groupby(["link", "way"], sort=False)))
@@ -39,17 +36,8 @@ def beside(ours: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
             means = part[part.setting == setting].mean(numeric_only=True)
             if name == f"mean of {EIGHT}" and setting == "cubic_codel":
                 means["self_inflicted_ms_published"] = CODEL_MS
-            line[f"{title}: kbit/s"] = _cell(means, "throughput_kbit_s", 1)
-            line[f"{title}: s"] = _cell(means, "self_inflicted_ms", 1e3)
+            for ending, whose in (("", title), ("_published", f"{title}, published")):
+                line[f"{whose}: kbit/s"] = means[f"throughput_kbit_s{ending}"]
+                line[f"{whose}: s"] = means[f"self_inflicted_ms{ending}"] / 1e3
         lines.append(line)
-    return pd.DataFrame(lines)
-
-
-def _cell(means: "pd.Series[float]", column: str, unit: float) -> str:
-    value, known = (means[name] / unit for name in (column, f"{column}_published"))
-    shown = "–" if pd.isna(value) else _number(value)
-    return shown if pd.isna(known) or pd.isna(value) else f"{shown} ({_number(known)})"
-
-
-def _number(value: float) -> str:
-    return f"{value:.3g}" if value < 1000 else f"{value:.0f}"
+    return pd.DataFrame(lines).dropna(axis="columns", how="all")

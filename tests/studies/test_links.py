@@ -40,9 +40,9 @@ def test_what_a_link_could_and_did_carry_begins_after_a_minute() -> None:
 def test_the_table_has_what_was_published_beside() -> None:
     known = pd.read_csv(STUDY / "published" / "cellular.csv")
     table = study_at("links").module("plots").beside(known, known)
-    mean = table.set_index("Link").loc["mean of 8"]
-    assert mean["CUBIC: s"] == "25.2 (25.2)"  # the paper's table: 25 s and 0.67 s
-    assert mean["Vegas: s"] == "0.666 (0.666)"
+    mean = table.set_index("Link").loc["mean of 8"]  # the paper's table: 25 s and 0.67 s
+    assert mean["CUBIC: s"] == mean["CUBIC, published: s"] == pytest.approx(25.2, abs=0.05)
+    assert mean["Vegas: s"] == mean["Vegas, published: s"] == pytest.approx(0.666, abs=5e-4)
 
 
 @pytest.mark.kernel
