@@ -57,7 +57,7 @@ def test_each_look_takes_as_long_as_one_at_the_clock(
     spent = dict(line.split() for line in capfd.readouterr().out.splitlines())
     assert spent.pop("getppid") == "0"
     assert len(spent) == 8
-    assert (int(spent["times"]) >= 16_000) is with_looks  # one answer lasts for 10 ms
+    assert (16_000 < int(spent["times"]) < 17_000) is with_looks  # one answer lasts for 10 ms
     # Python asks select(2) for nothing else, and for the clock around poll(2) and its like.
     assert all(int(ns) >= 256 for ns in spent.values()) is with_looks
     assert (spent["times"] == "0") is not with_looks
