@@ -171,6 +171,11 @@ CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
             *("send_buffer", "modern", "tail", {"route": "initcwnd 5000"}, sent),
             *((4000, 4300), (2500, 2800)),
         ),
+        # Segment by segment, 832 bytes and the payload each.
+        (
+            *("truesize", "modern+no_gso", "tail", {"route": "initcwnd 5000"}, sent),
+            *((2285, 2295), (1195, 1205)),
+        ),
         # What was in the host's queue when the connection ended.
         ("small_queues", "modern+no_gso", "reset", NARROW, sent, (80, 100), (140, 160)),
         (
