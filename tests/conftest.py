@@ -19,6 +19,7 @@ from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs import speed
 from qdisclab.emulation.study import studies, trust
 from tests import ROOT
+from workflow import steps
 
 os.environ[ownfile.VARIABLE] = ""  # tests are about what is shipped, whatever qdisc/own.yaml has
 
@@ -102,6 +103,13 @@ def guest_modules() -> Iterator[None]:
         for name in ("rig", "traffic"):
             sys.modules.pop(name, None)
         yield
+
+
+@pytest.fixture(scope="session")
+def kernels() -> Iterator[str]:
+    """The manager of kernels for notebooks that have imported already what figures need."""
+    with steps.serving():
+        yield steps.KERNELS
 
 
 @pytest.fixture

@@ -184,7 +184,7 @@ def median_of(run: Path) -> float:
 
 
 def test_a_study_brings_all_of_it_by_its_folder(
-    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], kernels: str
 ) -> None:
     assert cli.main(["check", str(mine)]) == 0, capsys.readouterr().err
     study = study_at(mine)
@@ -197,7 +197,12 @@ def test_a_study_brings_all_of_it_by_its_folder(
     assert first.headline.verdict is Verdict.AGREES
     what = "Jain's index, which the runs of load, 10/10, codel, cubic, era modern, do not have"
     assert second.headline.lacks == Lacking(what, "metric")
-    folder = execute(read_figure(mine / "figures/median.yaml"), mine / "data", tmp_path / "results")
+    folder = execute(
+        read_figure(mine / "figures/median.yaml"),
+        mine / "data",
+        tmp_path / "results",
+        kernels=kernels,
+    )
     drawn = pd.read_csv(folder / "table.csv")
     assert sorted(drawn["median_ms"]) == pytest.approx(sorted(measured["value"]), rel=1e-5)
     assert "median round trip" in (folder / "figure.svg").read_text()

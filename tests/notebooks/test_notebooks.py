@@ -176,8 +176,10 @@ def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
     assert "modern+no_gso" in eras["pie"] & eras["codel"]
 
 
-def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig2c.yaml"), data, tmp_path)
+def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path, kernels: str) -> None:
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/fig2c.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv")
     assert len(table) == 21
     assert set(table["n_seeds"]) == {SEEDS}
@@ -197,8 +199,10 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path) -> None:
     assert "fq_nocodel" in page
 
 
-def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path)
+def test_transient_writes_the_peaks(data: Path, tmp_path: Path, kernels: str) -> None:
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv")
     assert set(table["qdisc"]) == set(QDISC_ORDER)
     assert set(table["n_seeds"]) == {SEEDS}
@@ -207,12 +211,14 @@ def test_transient_writes_the_peaks(data: Path, tmp_path: Path) -> None:
     assert json.loads((folder / "summary.json").read_text())["compared"] == len(table)
 
 
-def test_settings_stand_side_by_side(tmp_path: Path) -> None:
+def test_settings_stand_side_by_side(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=2, era="2014c")
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="2014c", cc="reno")
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path)
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv")
     titles = ["Linux of 2014c, CUBIC", "today's Linux, CUBIC", "Linux of 2014c, New Reno"]
     assert list(dict.fromkeys(table["setting"])) == titles
@@ -227,45 +233,55 @@ def test_settings_stand_side_by_side(tmp_path: Path) -> None:
     assert verdicts.LATER in page  # the report joins the claims, which come after all figures
 
 
-def test_losses_beside_the_printed_ones(tmp_path: Path) -> None:
+def test_losses_beside_the_printed_ones(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     for experiment_name in ("voip_1up", "voip_rrul"):
         traffic.write_tree(data, experiment_name, "10-1", seeds=2, era="2014c")
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path)
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
     assert len(table) == 2 * 7
     assert table.loc[("one TCP flow", "ared"), "published"] == 7.95
     assert read_summary(folder / "summary.json").compared == 14
 
 
-def test_pages_and_fairness(tmp_path: Path) -> None:
+def test_pages_and_fairness(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     for experiment_name in ("web_small_1up", "web_small_idle", "rtt_fairness"):
         traffic.write_tree(data, experiment_name, "10-10", seeds=2, era="2014c")
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path)
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert table.loc["ared", "normalised"] == pytest.approx(6.0, rel=0.05)  # over flent's steps
     assert table.loc["ared", "pages_failed"] == 2
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path)
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv")
     shares = table[table["qdisc"] == "sfq"]["ours"]
     assert shares.tolist() == [shares.iloc[0]] * 4  # of the four round trips
 
 
-def test_switches_one_at_a_time(tmp_path: Path) -> None:
+def test_switches_one_at_a_time(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     for era in ("modern", "2014", "modern+no_gso", "2014-no_gso"):
         for seed in (1, 2):
             synthetic.write_run(data, "10-10", "codel", seed, era=era)
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/switchesb.yaml"), data, tmp_path)
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/switchesb.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv")
     assert set(table["switch"]) == {"all", "no_gso"}
     assert set(table["n_seeds"]) == {2}
 
 
-def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
-    folder = execute(read_figure(STUDIES / "gbw2015/figures/spreadb.yaml"), data, tmp_path)
+def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path, kernels: str) -> None:
+    folder = execute(
+        read_figure(STUDIES / "gbw2015/figures/spreadb.yaml"), data, tmp_path, kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["distinct"]) == {SEEDS}
@@ -273,17 +289,22 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path) -> None:
 
 
 def test_a_setting_without_ecn_has_no_panel_beside_one_that_compares(
-    root: Path, tmp_path: Path
+    root: Path, tmp_path: Path, kernels: str
 ) -> None:
     folder = execute(
-        read_figure(STUDIES / "khademi2013/figures/fig14.yaml"), root / "data", tmp_path
+        read_figure(STUDIES / "khademi2013/figures/fig14.yaml"),
+        root / "data",
+        tmp_path,
+        kernels=kernels,
     )
     assert "modern" in read_summary(folder / "summary.json").eras
     assert "today's Linux" not in (folder / "figure.svg").read_text()
 
 
 @pytest.mark.parametrize("name", ["battling2013/links", "battling2013/settings", "codel2012/fig9"])
-def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path: Path) -> None:
+def test_what_the_smallest_scale_runs_is_enough(
+    root: Path, name: str, tmp_path: Path, kernels: str
+) -> None:
     """Figures that compare links or qdiscs, of which that scale has one and three."""
     scales = yaml.safe_load((root / "workflow/config.yaml").read_text())["scales"]
     figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
@@ -293,7 +314,7 @@ def test_what_the_smallest_scale_runs_is_enough(root: Path, name: str, tmp_path:
             place = tmp_path / path.relative_to(root)
             place.parent.mkdir(parents=True, exist_ok=True)
             place.symlink_to(path)
-    execute(figure, tmp_path / "data", tmp_path / "results")
+    execute(figure, tmp_path / "data", tmp_path / "results", kernels=kernels)
     assert (tmp_path / "results" / name / "figure.svg").is_file()
 
 

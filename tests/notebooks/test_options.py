@@ -72,13 +72,14 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(
-    notebook: str, parameters: dict[str, object], said: str, tmp_path: Path
+    notebook: str, parameters: dict[str, object], said: str, tmp_path: Path, kernels: str
 ) -> None:
     path = notebook_called(notebook)
     with pytest.raises(papermill.PapermillExecutionError, match=re.escape(said)):
         papermill.execute_notebook(
             str(path), str(tmp_path / "out.ipynb"), parameters,
             cwd=str(path.parent), kernel_name="python3", progress_bar=False,
+            kernel_manager_class=kernels,
         )  # fmt: skip
 
 

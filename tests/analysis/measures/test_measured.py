@@ -82,14 +82,16 @@ def flent(qdisc: str, seed: int) -> bytes:
 
 
 def test_files_of_flent_are_the_second_column_of_a_figure(
-    study: StudyFolder, tmp_path: Path
+    study: StudyFolder, tmp_path: Path, kernels: str
 ) -> None:
     for number in (1, 2):
         put(study, f"day{number}.flent.gz", flent("pie", number))
     theirs = measured.repetitions(study, runs(study))
     assert [run.seed for run in theirs] == [1, 2]
     latency = metrics.run_metrics(dataset.read_runs(theirs), window="full")["induced_latency_ms"]
-    folder = execute(read_figure(study.figures[0]), study.folder / "data", tmp_path / "results")
+    folder = execute(
+        read_figure(study.figures[0]), study.folder / "data", tmp_path / "results", kernels=kernels
+    )
     table = pd.read_csv(folder / "table.csv").set_index(["metric", "direction"])
     row = table.loc[("induced_latency", "round_trip")]
     assert row["published"] == pytest.approx(latency.median(), rel=1e-5)

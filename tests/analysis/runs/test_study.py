@@ -131,7 +131,7 @@ def plan(**changes: object) -> Plan:
     return make_plan({**config, **changes})
 
 
-def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
+def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path, kernels: str) -> None:
     drawn = plan(studies=[str(mine)], results=str(tmp_path / "results"))
     assert list(drawn.figures) == ["mine/fig1"]
     figure = drawn.figures["mine/fig1"]
@@ -141,7 +141,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path) -> None:
     assert {mine / "figures/fig1.yaml", mine / "published/seen.csv"} <= files
     assert not files & {mine / "claims.py", mine / "claims.csv"}  # no figure waits for claims
 
-    folder = execute(figure, drawn.root_of(figure), drawn.pages)
+    folder = execute(figure, drawn.root_of(figure), drawn.pages, kernels=kernels)
     notebook = (folder / "notebook.html").read_text()
     assert ">mine001</td>" not in notebook
     assert ">codel</td>" in notebook
@@ -441,7 +441,7 @@ def test_a_figure_with_values_of_another_kind_says_which(
     ],
 )
 def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
-    mine: Path, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str]
+    mine: Path, old: str, new: str, said: str, capsys: pytest.CaptureFixture[str], kernels: str
 ) -> None:
     path = mine / "figures/fig1.yaml"
     assert old in FIGURE
@@ -449,7 +449,7 @@ def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
     with pytest.raises(EmulationError, match=re.escape(f"{path}: {said}")):
         plan(studies=[str(mine)])
     with pytest.raises(EmulationError, match=re.escape(f"{path}: {said}")):
-        execute(read_figure(path), mine / "data", mine)
+        execute(read_figure(path), mine / "data", mine, kernels=kernels)
     assert cli.main(["check", "--trust", str(mine)]) == 2
     assert f"{path}: {said}" in capsys.readouterr().err
 
