@@ -14,7 +14,7 @@ from qdisclab.analysis.claims.check import Check, Condition, Every, Lacking, Qua
 from qdisclab.analysis.claims.explanation import Variation
 from qdisclab.analysis.claims.verdict import Rule
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures.registry import registry_of
+from qdisclab.analysis.measures.registry import Registry, registry_of
 from qdisclab.analysis.runs.statement import Claim
 from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.emulation.model.run import Point
@@ -44,33 +44,35 @@ def rules_of(study: StudyFolder) -> Rules:
     path = study.path_of(MODULE)
     if path is None:
         return NONE
-    registry_of(study)  # rules name metrics of the study
+    registry = registry_of(study)  # rules name metrics of the study
     module = study.module(MODULE)
     rules = {
-        claim: _making(study, path, claim, rule)
+        claim: _making(study, registry, path, claim, rule)
         if callable(rule)
-        else _checked(study, path, claim, rule)
+        else _checked(study, registry, path, claim, rule)
         for claim, rule in _mapping(path, module, "RULES").items()
     }
     return Rules(rules, _variations(path, module))
 
 
 def _making(
-    study: StudyFolder, path: Path, claim: str, rule: Callable[[Claim], Any]
+    study: StudyFolder, registry: Registry, path: Path, claim: str, rule: Callable[[Claim], Any]
 ) -> Callable[[Claim], Condition]:
     """Return a rule that makes a condition of what its claim prints; the condition is checked."""
 
     def make(of: Claim) -> Condition:
         with code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
             made = rule(of)
-        return _checked(study, path, claim, made)
+        return _checked(study, registry, path, claim, made)
 
     return make
 
 
-def _checked(study: StudyFolder, path: Path, claim: str, rule: Any) -> Condition:
+def _checked(
+    study: StudyFolder, registry: Registry, path: Path, claim: str, rule: Any
+) -> Condition:
     """`rule`, a condition whose metrics and cells all exist; raise DataError for others."""
-    fault = next(_faults(rule, study), None)
+    fault = next(_faults(rule, study, registry), None)
     if fault is not None:
         wrong, todo = fault
         raise DataError.of(path, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
@@ -93,30 +95,32 @@ def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
     return variations
 
 
-def _faults(rule: Any, study: StudyFolder) -> Iterator[tuple[str, str]]:
+def _faults(rule: Any, study: StudyFolder, registry: Registry) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a rule, each with what to do."""
     match rule:
         case Lacking() | Same():
             return
         case Check(quantities=quantities):
             for quantity in quantities:
-                yield from _misnamed(quantity, study)
+                yield from _misnamed(quantity, study, registry)
         case Every(parts=parts) | Some(parts=parts):
             if not parts:
                 yield "has no parts", REMEDY
             for part in parts:
-                yield from _faults(part, study)
+                yield from _faults(part, study, registry)
         case _:
             yield f"is {rule!r}, no condition", REMEDY
 
 
-def _misnamed(quantity: Quantity, study: StudyFolder) -> Iterator[tuple[str, str]]:
+def _misnamed(
+    quantity: Quantity, study: StudyFolder, registry: Registry
+) -> Iterator[tuple[str, str]]:
     """Yield what a quantity names that there is not. Only cells of the study count, as others are
     run for nobody who does not ask for them."""
     by_label = _points(study)
     points_of = by_label.get(quantity.experiment, ())
     names = [
-        ("metric", quantity.metric, registry_of(study).metrics, ""),
+        ("metric", quantity.metric, registry.metrics, ""),
         ("experiment", quantity.experiment, by_label, ""),
         ("link", quantity.link, {point.link.name for point in points_of}, quantity.experiment),
         ("qdisc", quantity.qdisc, {point.qdisc for point in points_of}, quantity.experiment),
@@ -130,7 +134,7 @@ def _misnamed(quantity: Quantity, study: StudyFolder) -> Iterator[tuple[str, str
             yield f"names the {what}{where and f' of {where!r}'}", todo
             return
     experiment = study.experiments.get(quantity.experiment)
-    recorded = {name for part in registry_of(study).recorded for name in part.metrics}
+    recorded = {name for part in registry.recorded for name in part.metrics}
     if experiment and not experiment.measure and quantity.metric not in recorded:
         cell = f"the metric {quantity.metric!r} of {quantity.experiment!r}"
         yield f"names {cell}, which has no 'measure:'", f"Give it one in {studies.FILE}"
