@@ -36,8 +36,8 @@ CLIENTS = ("sbatch", "srun", "squeue", "scancel", "sinfo", "scontrol", "sacct")
 LACKING = [tool for tool in (*DAEMONS, *CLIENTS) if shutil.which(tool) is None]
 LACKING += [] if find_spec("snakemake_executor_plugin_slurm") else ["pip install '.[slurm]'"]
 
-#: How many runs the campaign below has: 7 qdiscs, 4 seeds, 2 eras.
-RUNS = 56
+#: How many runs the campaign below has: 7 qdiscs, 2 seeds, 2 eras.
+RUNS = 28
 
 CONF = """\
 ClusterName=test
@@ -186,7 +186,7 @@ class Campaign:
             "eras": "fixed",
             "ccs": ["cubic"],
             "links": ["10/10"],
-            "seeds": 4,
+            "seeds": 2,
             "length": "3 s",
         }
         file.write_text(yaml.safe_dump(config))

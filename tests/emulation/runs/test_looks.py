@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulate import cli
+from tests.kernels import TODAY, needs_today
 
 pytestmark = pytest.mark.kernel
 
@@ -41,7 +42,7 @@ print("done")
 """
 
 
-@pytest.mark.parametrize("kernel", ["6.12", "7.2"])
+@pytest.mark.parametrize("kernel", ["6.12", pytest.param(TODAY, marks=needs_today)])
 @pytest.mark.parametrize("with_looks", [True, False])
 def test_each_look_takes_as_long_as_one_at_the_clock(
     tmp_path: Path,
