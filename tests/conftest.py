@@ -106,10 +106,17 @@ def guest_modules() -> Iterator[None]:
 
 
 @pytest.fixture(scope="session")
-def kernels() -> Iterator[str]:
-    """The manager of kernels for notebooks that have imported already what figures need."""
+def server() -> Iterator[str]:
+    """The address of who serves steps, of which only tests with `kernels` know."""
     with steps.serving():
-        yield steps.KERNELS
+        yield os.environ.pop(steps.ADDRESS)
+
+
+@pytest.fixture
+def kernels(server: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The manager of kernels for notebooks that have imported already what figures need."""
+    monkeypatch.setenv(steps.ADDRESS, server)
+    return steps.KERNELS
 
 
 @pytest.fixture

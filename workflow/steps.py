@@ -59,7 +59,7 @@ def serving() -> Iterator[None]:
         try:
             yield
         finally:
-            del os.environ[ADDRESS]
+            os.environ.pop(ADDRESS, None)
             listener.close()
 
 
