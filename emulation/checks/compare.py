@@ -230,8 +230,8 @@ def first_packet(
             if differ:
                 first_ns = min(packet.time_ns for packet in (a, b) if packet is not None)
                 texts = [_packet(packet, first_ns) for packet in (a, b)]
-                if texts[0] == texts[1]:  # they differ after what `decode` shows
-                    texts = [packet.content.hex() if packet else "" for packet in (a, b)]
+                if texts[0] == texts[1] and a and b:  # they differ after what `decode` shows
+                    texts = [f"{texts[0]}: {packet.content.hex()}" for packet in (a, b)]
                 place = f"{node}, {'segment' if tcp else 'packet'} {number}"
                 differences.append(Difference(place, texts[0], texts[1], time_ns=first_ns))
                 break

@@ -141,13 +141,15 @@ def test_the_earliest_packet_of_all_places(
     assert not told["equal"]
 
 
+@pytest.mark.parametrize("in_time", [True, False])
 def test_sockets_around_the_first_packet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_time: bool
 ) -> None:
     """Of the packet's connection alone: the last sample before it, and the next one."""
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     for path, late in zip(runs, (0, 7), strict=True):
-        write_pcap(path.with_name("seed-001.one.pcap.gz"), [(2_000_000_000 + late, FRAME + TCP)])
+        packet = (2_000_000_000 + late * in_time, FRAME + TCP + bytes([0 if in_time else late]))
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), [packet])
         rows = [
             {"time_ns": time, "node": "client", "local": "10.0.1.1", "local_port": port,
              "remote": "10.0.4.2", "remote_port": 12865, "cwnd_packets": cwnd + late,
