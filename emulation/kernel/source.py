@@ -118,7 +118,8 @@ def release(tree: Path) -> str:
         re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text, re.M)
     )
     if not {"VERSION", "PATCHLEVEL"} <= values.keys():
-        raise KernelBuildError(what="is not the source of a kernel", where=str(tree))
+        what, todo = "is not the source of a kernel", "name the folder with Linux' own Makefile"
+        raise KernelBuildError(what, str(tree), todo)
     numbers = (values["VERSION"], values["PATCHLEVEL"], values.get("SUBLEVEL") or "0")
     return ".".join(numbers) + values.get("EXTRAVERSION", "")
 
