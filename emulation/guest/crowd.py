@@ -51,7 +51,17 @@ class Host:
 
 
 class Bridge(OVSBridge):
-    """A switch of any number of ports: Mininet types its command into a terminal, of 4096 bytes."""
+    """A switch of any number of ports: Mininet types its command into a terminal, of 4096 bytes.
+
+    `Crowd` starts it, later than Mininet would.
+    """
+
+    @classmethod
+    def setup(cls):
+        """Look for no daemon: there is none yet."""
+
+    def start(self, controllers):
+        """Wait for the hosts."""
 
     def vsctl(self, *words, **_):
         """Run ovs-vsctl; `Failure` with what it says."""
@@ -64,13 +74,23 @@ class Bridge(OVSBridge):
 class Crowd(Rig):
     """A rig whose kernel is asked by netlink, but for qdiscs."""
 
-    def _switches(self):
-        if not self.switches:
-            return {}
-        import switch
+    def __init__(self, job):
+        # Open vSwitch looks at all ports whenever one changes, so hosts are set up before it starts.
+        nodes = sorted(job["nodes"], key=lambda node: bool(node.get("switches")))
+        super().__init__({**job, "nodes": nodes})
 
-        switch.start()
+    def _switches(self):
         return {name: self.net.addSwitch(name, cls=Bridge) for name in self.switches}
+
+    def _set_up(self, node, job):
+        if node["name"] in self.switches:
+            if node["name"] == self.switches[0]:
+                import switch
+
+                switch.start()
+                super(Bridge, Bridge).setup()
+            OVSBridge.start(self.nodes[node["name"]], [])
+        super()._set_up(node, job)
 
     def _wire(self, number, left, right):
         ends = []

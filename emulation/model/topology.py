@@ -420,18 +420,44 @@ class Topology:
     def _facing(self) -> dict[str, list[tuple[Port, Port]]]:
         """Return a node's ports with addresses, each with one that it reaches without a router."""
         switches = {node.name for node in self.nodes if node.switches}
-        behind: dict[str, list[Port]] = {name: [] for name in switches}
+        connected = Groups()
+        for near, far in self._ends():
+            if {near.node, far.node} <= switches:
+                connected.join(near.node, far.node)
+        behind: dict[str, list[Port]] = {}
         pairs: dict[str, list[tuple[Port, Port]]] = {}
         for near, far in self._ends():
+            if far.node in switches:
+                continue
             if near.node in switches:
-                behind[near.node].append(far)
-            elif far.node not in switches:
+                behind.setdefault(connected.of(near.node), []).append(far)
+            else:
                 pairs.setdefault(near.node, []).append((near, far))
         for ports in behind.values():
             for near in ports:
                 others = [(near, far) for far in ports if near is not far]
                 pairs.setdefault(near.node, []).extend(others)
         return pairs
+
+
+class Groups:
+    """Names, each in a group of its own until it is joined with others."""
+
+    def __init__(self) -> None:
+        self._above: dict[str, str] = {}
+
+    def of(self, name: str) -> str:
+        """Return what names the group of `name`."""
+        while (above := self._above.get(name, name)) != name:
+            name = above
+        return name
+
+    def join(self, a: str, b: str) -> bool:
+        """Join two groups; return whether they were two."""
+        first, second = self.of(a), self.of(b)
+        if first != second:
+            self._above[second] = first
+        return first != second
 
 
 @lru_cache(maxsize=1024)

@@ -58,6 +58,7 @@ from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import (
     LONGEST_NAME,
     PORT_NAME,
+    Groups,
     Link,
     Node,
     Port,
@@ -230,7 +231,7 @@ class Nodes(RigSection):
 
     def _cycles(self) -> Iterator[Any]:
         """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""
-        connected = _Groups()
+        connected = Groups()
         for number, link in enumerate(self.links):
             if not connected.join(link.from_, link.to):
                 what = f"closes a cycle: '{link.from_}' and '{link.to}' are connected already"
@@ -319,7 +320,7 @@ class Nodes(RigSection):
     def _subnets(self) -> list[int]:
         """Return the subnet of each link, counted from 1; links joined by switches share one."""
         switches = {name for name, node in self.nodes.items() if node.switches}
-        connected = _Groups()
+        connected = Groups()
         for link in self.links:
             if {link.from_, link.to} <= switches:
                 connected.join(link.from_, link.to)
@@ -330,26 +331,6 @@ class Nodes(RigSection):
             segment = connected.of(ends[0]) if ends else f"link {place}"
             subnets.append(numbers.setdefault(segment, len(numbers) + 1))
         return subnets
-
-
-class _Groups:
-    """Names, each in a group of its own until it is joined with others."""
-
-    def __init__(self) -> None:
-        self._above: dict[str, str] = {}
-
-    def of(self, name: str) -> str:
-        """Return what names the group of `name`."""
-        while (above := self._above.get(name, name)) != name:
-            name = above
-        return name
-
-    def join(self, a: str, b: str) -> bool:
-        """Join two groups; return whether they were two."""
-        first, second = self.of(a), self.of(b)
-        if first != second:
-            self._above[second] = first
-        return first != second
 
 
 def _interfaces(link: WireSection) -> tuple[str, str]:

@@ -62,6 +62,17 @@ def test_addresses_and_routes_follow_from_the_links(first_of: Read) -> None:
     assert [node.name for node in topology.nodes if node.host] == ["client", "server", "other"]
 
 
+def test_switches_in_a_row_are_one_subnet_with_routes(first_of: Read) -> None:
+    row = changed("    server: {}", "    s2: {switches: true}\n    server: {}").replace(
+        "{from: s1, to: server,", "{from: s1, to: s2}\n    - {from: s2, to: server,"
+    )
+    assert set(first_of(row).points[0].topology().routes()) == {
+        Route("client", "default", "10.0.1.2"),
+        Route("server", "default", "10.0.2.1"),
+        Route("other", "default", "10.0.2.1"),
+    }
+
+
 def test_offloads_are_those_of_a_links_two_ports(first_of: Read) -> None:
     (run,) = select(first_of(changed("to: r1}", "to: r1, offloads: true}")))
     ports = [port for wire in job_of(run)["wires"] for port in wire]
