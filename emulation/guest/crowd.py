@@ -75,7 +75,7 @@ class Crowd(Rig):
     """A rig whose kernel is asked by netlink, but for qdiscs."""
 
     def __init__(self, job):
-        # Open vSwitch looks at all ports whenever one changes, so hosts are set up before it starts.
+        # Open vSwitch looks at all ports whenever one changes: hosts are set up before it starts.
         nodes = sorted(job["nodes"], key=lambda node: bool(node.get("switches")))
         super().__init__({**job, "nodes": nodes})
 
