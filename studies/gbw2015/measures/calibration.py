@@ -50,7 +50,8 @@ def beside(rrul: Sequence[RunFile], fairness: Sequence[RunFile], folder: Path) -
     enough. `folder` has fig2.csv, fig6.csv and fig7.csv. What has no run is left out.
     """
     tables = []
-    per_run = _by_wire(measure_runs(rrul))
+    data = read_runs(rrul)
+    per_run = _by_wire(metrics.run_metrics(data, window="full"))
     flows = _by_wire(measure_runs(fairness))
     for name, cells, marker in (
         ("fig2.csv", metrics.cell_metrics(per_run), "median"),
@@ -59,7 +60,7 @@ def beside(rrul: Sequence[RunFile], fairness: Sequence[RunFile], folder: Path) -
         printed = read_table(folder / name, PUBLISHED, "published values")
         compared = metrics.compare(cells, printed, marker=marker)  # type: ignore[arg-type]
         tables.append(compared.head(len(printed)).assign(half=halves(folder / name)))
-    curves = _by_wire(transient.latency_over_time(read_runs(rrul).samples))
+    curves = _by_wire(transient.latency_over_time(data.samples))
     printed = read_table(folder / "fig7.csv", transient.CURVES, "values of a curve")
     compared = transient.compare_curves(curves, printed)
     tables.append(compared.assign(half=halves(folder / "fig7.csv")))
