@@ -77,7 +77,7 @@ def by_era(
     """Return `beside` of each era of `paths`, which maps it to what it is called.
 
     Where an era has no flows of unlike round trips over a link, those of the first of its
-    `stand_ins` that has some count.
+    `stand_ins` that has some count; an era without runs is left out.
     """
     tables = {}
     for era, name in paths.items():
@@ -87,7 +87,8 @@ def by_era(
             flows += [run for run in runs if run.experiment == FAIRNESS and run.era == of
                       and run.link not in links]  # fmt: skip
         rrul = [run for run in runs if run.experiment != FAIRNESS and run.era == era]
-        tables[name] = beside([run for run in rrul if not run.is_reduced], flows, folder)
+        if rrul and flows:
+            tables[name] = beside([run for run in rrul if not run.is_reduced], flows, folder)
     return tables
 
 
