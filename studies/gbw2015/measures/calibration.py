@@ -18,9 +18,9 @@ from qdisclab.analysis.runs.published import PUBLISHED, read_table
 
 from . import transient
 from .fairness import cell_fairness
+from .wifi_rigs import HALVES
 
 FAIRNESS: Final = "rtt_fairness"
-HALVES: Final = ("fitted", "held out")
 WIRE: Final = {"98.44/98.44": "100/100"}
 """Link of runs -> that of the paper which it is: 100 Mbit/s Ethernet carries 1514 of 1538 bytes."""
 FURTHEST: Final = math.log(2)

@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 from qdisclab.analysis.plots.rows import dots
 from qdisclab.analysis.plots.style import Palette
 
-from ..measures.calibration import HALVES
+from ..measures.wifi_rigs import HALVES
 
 
 def errors(values: Mapping[str, pd.DataFrame], palette: Palette) -> Figure:

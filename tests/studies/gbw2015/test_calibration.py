@@ -7,13 +7,14 @@ import pandas as pd
 import pytest
 
 from studies.gbw2015.measures import calibration
+from studies.gbw2015.measures.wifi_rigs import HALVES
 
 FOLDER = Path(__file__).parents[3] / "studies" / "gbw2015" / "published"
 
 
 def values(fitted: list[float], held: list[float]) -> pd.DataFrame:
     """What is printed is 1 everywhere."""
-    halves = [calibration.HALVES[0]] * len(fitted) + [calibration.HALVES[1]] * len(held)
+    halves = [HALVES[0]] * len(fitted) + [HALVES[1]] * len(held)
     figures = ["2a"] * len(fitted) + ["6b"] * len(held)
     return pd.DataFrame(
         {"figure": figures, "half": halves, "published": 1.0, "ours": fitted + held}
@@ -25,7 +26,7 @@ def test_halves_are_those_of_the_rule_and_move_with_no_value(tmp_path: Path) -> 
         name: calibration.halves(FOLDER / f"{name}.csv").count("fitted")
         for name in ("fig2", "fig6", "fig7")
     }
-    assert counts == {"fig2": 22, "fig6": 50, "fig7": 25}  # log/fixed.md, before the runs
+    assert counts == {"fig2": 22, "fig6": 50, "fig7": 25}  # by the rule of log/fixed.md
     table = pd.read_csv(FOLDER / "fig2.csv", dtype=str)
     table.assign(value="1", reading_error="9").to_csv(tmp_path / "fig2.csv", index=False)
     assert calibration.halves(tmp_path / "fig2.csv") == calibration.halves(FOLDER / "fig2.csv")
