@@ -163,6 +163,10 @@ def main(case: str) -> None:
         time.sleep(0.06)
         for end in range(11, 13):
             peer.sack(0, 7, end)
+    elif case == "gap":  # the first segment alone is lost of all that the buffer holds
+        end = peer.flight()
+        for sacked in (2, 3, 4, end):
+            peer.sack(0, 1, sacked)
     else:  # the client receives: first as much as its quick acknowledgments at the start are for
         begin = 20 if marked else 60  # from some 67 on each is acknowledged at once, marked or not
         for segment in range(begin):

@@ -157,6 +157,11 @@ def sent(told: pd.DataFrame) -> int:
     return int(told[told["at_ms"] < 190]["count"].sum())
 
 
+def beyond(told: pd.DataFrame) -> int:
+    """How many new segments come in recovery: what was freed of the send buffer."""
+    return int(((told["first"] > 2000) & (told["at_ms"] < 190)).sum())
+
+
 NARROW = {"rate": "4 Mbit/s", "route": "initcwnd 600"}
 CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
 
@@ -181,6 +186,11 @@ CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
         (
             *("queue_truesize", "modern+no_gso+small_queues", "reset", NARROW, sent),
             *((140, 160), (120, 135)),
+        ),
+        # Of 2290 that were acknowledged selectively each gives 832 bytes back, or none.
+        (
+            *("sacked_apart", "modern+no_gso", "gap", {"route": "initcwnd 5000"}, beyond),
+            *((900, 1200), (0, 0)),
         ),
         # Six flights of congestion avoidance, from five segments on, an acknowledgment for each.
         ("count_acks", "modern", "avoidance", {}, sent, (10, 12), (6, 6)),
