@@ -69,9 +69,10 @@ def test_a_send_buffer_changes_nothing_else() -> None:
 def test_no_ablation_has_what_testbeds_had() -> None:
     names = {switch.name for switch in TESTBED}
     assert not names & {switch.name for switch in era.SWITCHES}
-    by_rule = {"host_noise", "send_buffer"}
+    buffers = {"2013c": "send_buffer", "2014c": "send_buffer", "2014d": "truesize"}
     for name, switches in era.ERAS.items():
-        assert names & set(switches) == (by_rule if name in ("2013c", "2014c") else set())
+        by_rule = {"host_noise", buffers[name]} if name in buffers else set()
+        assert names & set(switches) == by_rule
 
 
 def netems(told: dict[str, Any]) -> dict[str, list[str]]:

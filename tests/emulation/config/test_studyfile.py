@@ -128,8 +128,8 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         ),
         (
             "    repetitions: 2\n",
-            "fixed:\n  on: '2026-11-22'\n  repetitions: {first: 2}\n  eras: [2014d]\n",
-            "22: fixed.eras[0]: unknown era '2014d'; valid: modern, 2014",
+            "fixed:\n  on: '2026-11-22'\n  repetitions: {first: 2}\n  eras: [2015d]\n",
+            "22: fixed.eras[0]: unknown era '2015d'; valid: modern, 2014",
         ),
         (
             "    repetitions: 2\n",
