@@ -16,6 +16,9 @@ MANY: Final = 4
 CLOCKS: Final = {switch.name: switch.tick for switch in TESTBED if switch.tick}
 """Each switch that gives a path a clock, and its tick."""
 
+BY_CODE: Final = {"c": "by its code", "d": "by all of its code"}
+"""What the last letter of an era's name says of how its switches were chosen."""
+
 TCP: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR", "dctcp": "DCTCP"}
 
 
@@ -57,9 +60,9 @@ def in_headers(text: str) -> str:
 def _words(name: str) -> str:
     era, kernel = era_and_kernel(name)
     base, *changes = re.split(r"(?=[+-])", era)
-    code = base.endswith("c")
-    linux = "today's Linux" if base == DEFAULT_ERA else f"Linux of {base.removesuffix('c')}"
-    parts = [linux, *["by its code"] * code, *([f"kernel {kernel}"] if kernel else [])]
+    code = BY_CODE.get(base[-1:], "")
+    linux = "today's Linux" if base == DEFAULT_ERA else f"Linux of {base.rstrip(''.join(BY_CODE))}"
+    parts = [linux, *filter(None, (code, f"kernel {kernel}" if kernel else ""))]
     words = {"+": "with", "-": "without"}
     if any(change[1:] in CLOCKS for change in changes):  # which is in the place of noise
         changes = [change for change in changes if change != "-host_noise"]
