@@ -37,8 +37,8 @@ def test_scales(scale: str, figures: int, runs: int) -> None:
     plan = make_plan(config(emulate=True, scale=scale, figures=wired))
     assert len(plan.figures) == figures
     assert len(plan.all_runs()) == runs
-    slow = set() if scale == "smoke" else {"2014c-host_noise"}  # of 10/1
-    assert {run.era for run in plan.all_runs().values()} == {"2014c", CLOCK, *slow}
+    slow = set() if scale == "smoke" else {"2014d-host_noise"}  # of 10/1
+    assert {run.era for run in plan.all_runs().values()} == {"2014c", "2014d", CLOCK, *slow}
     assert plan.pages == Path(f"results/emulated-{scale}")
 
 
