@@ -20,7 +20,7 @@ from qdisclab.emulation import datafile
 from qdisclab.emulation.runs.index import index
 from workflow import checksums
 
-ALL_MIB = 280  # what all runs may take; 8 of it numbers of seeds for open statements, 4 a fit, 11 2014d
+ALL_MIB = 280  # what all runs may take; 8 of it seeds of open statements, 4 a fit, 11 2014d
 RRUL_MIB = 25  # what data/gbw2015/rrul may take
 # What all wired runs of gbw2015 may take, of 2014 and of today's two kernels, but for
 WIRED_MIB = 128
