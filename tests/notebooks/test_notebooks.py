@@ -145,7 +145,7 @@ def test_cells_are_those_of_the_file() -> None:
     assert figure.name == "gbw2015/fig2c"
     cells = figure.cells()
     assert cells[:2] == [
-        Cell("gbw2015", "rrul", "2014c-host_noise+ticks_4ms", "10/1", "pfifo_fast", "cubic"),
+        Cell("gbw2015", "rrul", "2014d-host_noise+ticks_4ms", "10/1", "pfifo_fast", "cubic"),
         Cell("gbw2015", "rrul", "2014c", "10/1", "pfifo_fast", "cubic"),
     ]
     assert len(cells) == 3 * 2 * 7

@@ -16,7 +16,7 @@ from tests.workflow.plans import config
 from workflow.plan import make_plan
 
 #: The era that decides RRUL in gbw2015.
-CLOCK = "2014c-host_noise+ticks_4ms"
+CLOCK = "2014d-host_noise+ticks_4ms"
 
 
 @pytest.fixture(autouse=True)

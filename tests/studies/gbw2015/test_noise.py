@@ -29,7 +29,7 @@ def run_of(root: Path, experiment: str, era: str, seed: int, latency_ms: float) 
         ("rrul_noise_0.3", "2014c", "noise 0.3", 0.3),
         ("rrul_noise_0", "2014c", "noise 0", 0.0),
         ("rrul", "2014c", "2014c", None),
-        ("rrul", "2014c-host_noise+ticks_4ms", "clock 4 ms", None),
+        ("rrul", "2014d-host_noise+ticks_4ms", "clock 4 ms", None),
         ("rrul", "2014c-host_noise+ticks_100us", "clock 100 µs", None),
         ("rrul", "2014c-host_noise+card_1g", "card", None),
     ],
