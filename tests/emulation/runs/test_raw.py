@@ -23,7 +23,7 @@ SHIPPED = (
     "gbw2015/rtt_fairness@2014c/10-10/*/cubic",
     "gbw2015/rtt_fairness@2014c/100-100/*/cubic",
     "gbw2015/rtt_fairness@2014c-host_noise/10-1/*/cubic",
-    "gbw2015/wifi_rrul@2014c/100-100/*/cubic",
+    "gbw2015/wifi_rrul@2014d/100-100/*/cubic",
 )
 
 RUN = ["gbw2015/rrul", "--link=10/10", "--qdisc=codel", "--cc=cubic", "--seed=1", "--length=3"]
