@@ -88,7 +88,7 @@ def test_statements_are_a_table(some: Path) -> None:
     ("run", "plot"),
     [
         (f"{CELL}/seed-001", "all_scaled"),
-        ("gbw2015/voip_rrul@2014c/10-10/codel/cubic/seed-001", "totals"),
+        ("gbw2015/voip_rrul@2014d-host_noise+ticks_4ms/10-10/codel/cubic/seed-001", "totals"),
         ("gbw2015/rtt_fairness@2014c/10-10/codel/cubic/seed-001", "totals"),
     ],
 )
