@@ -44,6 +44,7 @@ VALUE: Final = Statistic("mean", lambda mean: mean[0])
 FACTOR: Final = Statistic("mean factor", lambda mean: mean[0], logarithmic=True)
 DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
 RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
+PLAIN_RATIO: Final = replace(RATIO, logarithmic=False)
 GROWTH: Final = Statistic(
     "growth of the difference", lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1])
 )

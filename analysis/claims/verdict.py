@@ -19,6 +19,7 @@ from qdisclab.analysis.claims.check import (
     DIFFERENCE,
     FACTOR,
     GROWTH,
+    PLAIN_RATIO,
     RATIO,
     VALUE,
     Check,
@@ -258,8 +259,12 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     medians = tuple(quantity.median for quantity in check.quantities)
     loads = values.loads.get(check.quantities[0].experiment, 1)
     strata = tuple((seed - 1) % loads for seed in seeds)
+    statistic = check.statistic
+    if statistic is RATIO and np.isinf(check.low) and min(table[0]) <= 0 < min(table[1]):
+        # "at most half": holds of a latency below the idle link's, which has no logarithm
+        statistic = PLAIN_RATIO
     try:
-        size = replace(_effect(table, check.statistic, medians, strata), alike=alike)
+        size = replace(_effect(table, statistic, medians, strata), alike=alike)
     except ValueError as error:
         return Finding(check, None, None, Lacking(f"{check.text}: {error}", "metric"))
     if isinstance(check, Printed):

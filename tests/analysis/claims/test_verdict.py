@@ -252,6 +252,23 @@ def test_a_tie_to_the_resolution_says_nothing() -> None:
     assert verdict_of(check.less(high, low), clear).verdict == Verdict.DISAGREES
 
 
+@pytest.mark.parametrize(
+    ("codel", "pie", "low", "expected"),
+    [
+        ([-0.2, -0.1, -0.3], [90, 95, 100], -math.inf, Verdict.AGREES),
+        ([-0.2, 80, 90], [90, 95, 100], -math.inf, Verdict.UNDECIDED),
+        ([-0.2, 10, 12], [-5, 95, 100], -math.inf, Verdict.NOT_YET),  # of nothing there is no half
+        ([-0.2, -0.1, -0.3], [0.1, 0.2, 0.1], -1.25, Verdict.NOT_YET),
+    ],
+)
+def test_at_most_half_may_be_less_than_nothing(
+    codel: list[float], pie: list[float], low: float, expected: Verdict
+) -> None:
+    """A latency may be below that of the idle link, of which a factor has no logarithm."""
+    rule = check.ratio(CODEL, PIE, low, 0.5)
+    assert verdict_of(rule, measured({CODEL: codel, PIE: pie})).verdict is expected
+
+
 def test_loads_of_a_design_are_no_repetitions() -> None:
     """Two loads that differ by a factor of 10, each repeated with 1 % between repetitions."""
     runs = [1.0, 10.0, 1.01, 10.1]
