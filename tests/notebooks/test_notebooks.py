@@ -250,7 +250,7 @@ def test_losses_beside_the_printed_ones(tmp_path: Path, kernels: str) -> None:
 def test_pages_and_fairness(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     for experiment_name in ("web_small_1up", "web_small_idle"):
-        traffic.write_tree(data, experiment_name, "10-10", seeds=2, era="2014c")
+        traffic.write_tree(data, experiment_name, "10-10", seeds=2, era=CLOCK)
     traffic.write_tree(data, "rtt_fairness", "10-10", seeds=2, era="2014d")
     folder = execute(
         read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path, kernels=kernels
