@@ -67,8 +67,9 @@ function draw() {
   const [least, most] = ends.reduce(([a, b], end) => [Math.min(a, end), Math.max(b, end)], [Infinity, -Infinity]);
   const range = log ? [least / 1.3, most * 1.3] : [every.every((one) => one[VALUE] >= 0) ? 0 : 1.05 * least, Math.max(0, 1.05 * most) || 1];
   const ink = css("--ink"), grid = {stroke: css("--line"), width: 1};
-  const turned = !scale && ticks.join("").length * 8 > place.clientWidth - 100;
-  const wide = Math.max(0, ...ticks.map((tick) => tick.length));
+  const parts = ticks.map((tick) => String(tick).split(/(?<=,) /)), high = Math.max(1, ...parts.map((of) => of.length));
+  const widths = parts.map((of) => Math.max(...of.map((line) => line.length))), wide = Math.max(0, ...widths);
+  const turned = !scale && wide * ticks.length * 7 > place.clientWidth - 100;
   const font = "12px system-ui, sans-serif";
   const axis = (label, more) => ({label, stroke: ink, grid, ticks: grid, font, labelFont: font, ...more});
   const options = {
@@ -81,8 +82,8 @@ function draw() {
     },
     axes: [
       axis(names[along].label, scale ? {} : {
-        splits: ticks.map((_, i) => i), values: ticks, rotate: turned ? 35 : 0,
-        size: turned ? Math.min(150, 25 + 4.5 * wide) : 40, grid: {show: false},
+        splits: ticks.map((_, i) => i), values: parts.map((of) => of.join("\n")), rotate: turned ? 35 : 0,
+        size: turned ? Math.min(150, 25 + 4.5 * wide) : 22 + 18 * high, grid: {show: false},
       }),
       axis(quantities[form.elements.quantity.selectedIndex], {size: 70}),
     ],
