@@ -120,7 +120,9 @@ def _main(arguments: list[str]) -> int:
             help_of = f"emulate {args.command}" if args.command else "emulate"
             parser.error(f"unrecognized arguments: {' '.join(others)}; see '{help_of} --help'")
         if args.version:
-            print(f"emulate {_version()}")
+            from importlib.metadata import version
+
+            print(f"emulate {version('qdisc-lab')}")
             return 0
         if args.command is None:
             parser.print_help()
@@ -151,12 +153,6 @@ def _print_error(error: EmulationError) -> int:
     for line in printable(str(error)).splitlines():
         print(f"emulate: error: {line}", file=sys.stderr)
     return error.exit_status
-
-
-def _version() -> str:
-    from importlib.metadata import version
-
-    return version("qdisc-lab")
 
 
 if __name__ == "__main__":

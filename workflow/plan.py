@@ -334,11 +334,8 @@ def _texts(value: Any) -> Iterator[str]:
     """Yield the texts in a value of YAML."""
     if isinstance(value, str):
         yield value
-    elif isinstance(value, Mapping):
-        for item in value.values():
-            yield from _texts(item)
-    elif isinstance(value, list):
-        for item in value:
+    elif isinstance(value, Mapping | list):
+        for item in value.values() if isinstance(value, Mapping) else value:
             yield from _texts(item)
 
 

@@ -311,12 +311,8 @@ def figure_table(figures: list[Shown], words: str) -> str:
 
 def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     header = list(header)
-    lines = [_row(header), _row(["---"] * len(header))]
-    return "\n".join([*lines, *(_row(row) for row in rows)])
-
-
-def _row(cells: Iterable[object]) -> str:
-    return "| " + " | ".join(str(cell) for cell in cells) + " |"
+    lines = (header, ["---"] * len(header), *rows)
+    return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
 
 
 def part(name: str, words: str, text: str, results: Results, study: str) -> str:
@@ -345,12 +341,11 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
 
 def filled(text: str, results: Results, study: str = "") -> str:
     """Return the text of a page with its generated parts made anew."""
-    return _PART.sub(
-        lambda match: (
-            f"{match[1]}{part(match[2], match[3] or '', text, results, study)}\n{match[4]}"
-        ),
-        text,
-    )
+
+    def made(match: re.Match[str]) -> str:
+        return f"{match[1]}{part(match[2], match[3] or '', text, results, study)}\n{match[4]}"
+
+    return _PART.sub(made, text)
 
 
 def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path, str]]:

@@ -138,7 +138,9 @@ def run(args: argparse.Namespace) -> int:
         warn(text)
     keep = cache_dir("failed") / f"exec-{os.getpid()}"
     place = None if args.output is None else args.output.absolute()
-    with tempfile.TemporaryDirectory(prefix=".exec-", dir=_parent(place)) as scratch:
+    if place is not None:
+        place.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(prefix=".exec-", dir=place and place.parent) as scratch:
 
         def execute(name: str) -> Outcome:
             return execution.execute(
@@ -274,13 +276,6 @@ def _check_output(place: Path | None) -> None:
     if not is_folder or names - execution.LEFT or (names and execution.RECORD not in names):
         what = "is there already, and no execution has left it"
         raise ConfigError(what, f"--output {place}", "name another folder, or remove it")
-
-
-def _parent(place: Path | None) -> Path | None:
-    if place is None:
-        return None
-    place.parent.mkdir(parents=True, exist_ok=True)
-    return place.parent
 
 
 def _print_files(files: list[str]) -> None:

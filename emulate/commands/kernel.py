@@ -55,20 +55,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Build, list, pack or fetch a kernel, and return the exit status."""
     if args.action == "build":
-        if args.tree is not None:
-            return _build_tree(args)
-        with shown_progress(sys.stderr.isatty()) as progress:
-            built = kernel.build(
-                series=args.series,
-                source=args.source,
-                jobs=args.jobs,
-                progress=progress,
-                keep_source=args.keep_source,
-                config=args.config,
-            )
-        _warn_unknown(built)
-        if args.config:
-            _note(built)
+        built = _build(args)
+        if args.tree or args.config:
+            print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
         return 0
     if args.action == "pack":
@@ -103,27 +92,17 @@ def run(args: argparse.Namespace) -> int:
     return 0
 
 
-def _build_tree(args: argparse.Namespace) -> int:
-    if args.series or args.source or args.keep_source:
+def _build(args: argparse.Namespace) -> kernel.Kernel:
+    if args.tree and (args.series or args.source or args.keep_source):
         what = "has a series and a source of its own"
         raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
     with shown_progress(sys.stderr.isatty()) as progress:
-        built = tree.build(args.tree, args.jobs, progress, config=args.config)
-    _note(built)
-    print(json.dumps(_record(built), indent=2) if args.json else built.path)
-    return 0
-
-
-def _note(built: kernel.Kernel) -> None:
-    print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
-
-
-def _record(built: kernel.Kernel) -> dict[str, Any]:
-    names = {"path": str(built.path), "digest": built.digest, "series": built.series}
-    return {**names, **built.provenance}
-
-
-def _warn_unknown(built: kernel.Kernel) -> None:
+        if args.tree:
+            return tree.build(args.tree, args.jobs, progress, config=args.config)
+        built = kernel.build(
+            series=args.series, source=args.source, jobs=args.jobs, progress=progress,
+            keep_source=args.keep_source, config=args.config,
+        )  # fmt: skip
     source = built.provenance["source"]
     if source["version"] and not source["known"]:
         print(
@@ -131,3 +110,9 @@ def _warn_unknown(built: kernel.Kernel) -> None:
             f"{source['sha256']} is recorded with the kernel",
             file=sys.stderr,
         )
+    return built
+
+
+def _record(built: kernel.Kernel) -> dict[str, Any]:
+    names = {"path": str(built.path), "digest": built.digest, "series": built.series}
+    return {**names, **built.provenance}

@@ -19,20 +19,7 @@ from typing import TYPE_CHECKING
 
 from qdisclab.emulate.arguments import add_unconfined, positive
 from qdisclab.emulation import kernel
-from qdisclab.emulation.checks import identities
-from qdisclab.emulation.checks.verify import (
-    Measured,
-    Repetition,
-    Shipped,
-    add_evidence,
-    beginning,
-    repeatable,
-    sample,
-    shipped,
-    summary,
-    verify,
-    worst,
-)
+from qdisclab.emulation.checks import identities, verify as checks
 from qdisclab.emulation.config.catalogue import all_labels, experiments
 from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host import seal
@@ -80,7 +67,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """Verify the chosen runs; raise the error of the worst verdict."""
-    runs = beginning(shipped(args.data), args.only)
+    runs = checks.beginning(checks.shipped(args.data), args.only)
     root = rootfs.build()
     seal.check(root.path, contents=True)
     pairs = _changed(runs, root) if args.code else {}
@@ -89,11 +76,11 @@ def run(args: argparse.Namespace) -> int:
     elif args.all:
         chosen = runs
     else:
-        here = runs if args.only else repeatable(runs, _kernels(runs), root)
+        here = runs if args.only else checks.repeatable(runs, _kernels(runs), root)
         if len(here) < len(runs):
             note = f"{len(here)} of {len(runs)} runs have this kernel and guest: a sample of those"
             print(note, file=sys.stderr)
-        chosen = sample(here, args.number)
+        chosen = checks.sample(here, args.number)
     series = {run.series for run in chosen}
     kernels = {name: kernel.build(series=name) for name in sorted(series)}
     verdicts = []
@@ -103,19 +90,21 @@ def run(args: argparse.Namespace) -> int:
             print(json.dumps(vars(verdict)) if args.json else printable(str(verdict)), flush=True)
     finally:  # what was compared before ^C is evidence, too
         if args.record:
-            add_evidence(args.data / EVIDENCE, verdicts)
+            checks.add_evidence(args.data / EVIDENCE, verdicts)
         if args.code:
             counts = {pair: len(group) for pair, group in pairs.items()}
             rows = identities.add(args.data, verdicts, args.number, counts)
             print(f"{rows} of {len(pairs)} digests of code are as good as today's", file=sys.stderr)
     if not args.json:
-        print(summary(verdicts), file=sys.stderr)
-    if (error := worst(verdicts)) is not None:
+        print(checks.summary(verdicts), file=sys.stderr)
+    if (error := checks.worst(verdicts)) is not None:
         raise error
     return 0
 
 
-def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Shipped]]:
+def _changed(
+    runs: list[checks.Shipped], root: RootFs
+) -> dict[identities.Pair, list[checks.Shipped]]:
     """Return runs that today's guest code alone tells apart; `ConfigError` where there is none."""
     pairs = identities.changed(runs, all_labels(experiments()), _kernels(runs), root)
     if not pairs:
@@ -124,13 +113,13 @@ def _changed(runs: list[Shipped], root: RootFs) -> dict[identities.Pair, list[Sh
     return pairs
 
 
-def _kernels(runs: list[Shipped]) -> dict[str, str]:
+def _kernels(runs: list[checks.Shipped]) -> dict[str, str]:
     """Return by series the identity of each kernel of `runs` that is built here."""
     built = {series: kernel.find(series) for series in {run.series for run in runs}}
     return {series: of.identity for series, of in built.items() if of}
 
 
-def measured(run: RunFile) -> Measured:
+def measured(run: RunFile) -> checks.Measured:
     """Return the numbers of a run that claims are about, with their units."""
     from qdisclab.analysis.measures.registry import metrics  # pandas takes a second to import
     from qdisclab.analysis.measures.table import measure_run
@@ -139,15 +128,15 @@ def measured(run: RunFile) -> Measured:
 
 
 def _verdicts(
-    runs: list[Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, probing: bool
-) -> Iterator[Repetition]:
+    runs: list[checks.Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, probing: bool
+) -> Iterator[checks.Repetition]:
     """Yield the verdicts, in the order of `runs`, of which `jobs` are repeated at a time."""
     if jobs == 1:
         for run in runs:
-            yield verify(run, kernels[run.series], root, measured, probing=probing)
+            yield checks.verify(run, kernels[run.series], root, measured, probing=probing)
         return
     with workers(jobs, "spawn") as pool:
-        again = partial(verify, root=root, measure=measured, probing=probing)
+        again = partial(checks.verify, root=root, measure=measured, probing=probing)
         waiting = [pool.submit(again, run, kernels[run.series]) for run in runs]
         try:
             for verdict in waiting:

@@ -2,12 +2,12 @@
 
 from typing import Final
 
-from qdisclab.analysis.claims.check import every, ratio, within
+from qdisclab.analysis.claims.check import ratio, within
 from qdisclab.analysis.claims.quantity import Cells, cells
 from qdisclab.analysis.claims.verdict import Rule
 
 
-def goodput(experiment: str, cc: str = "cubic") -> Cells:
+def goodput(experiment: str, cc: str | tuple[str, ...] = "cubic") -> Cells:
     """Return that of the download."""
     return cells("link_down_mbit_s", experiment, "-", "-", cc)
 
@@ -20,18 +20,10 @@ def waits(experiment: str) -> Cells:
 CONTROLS: Final = ("cubic", "bbr")
 
 RULES: Final[dict[str, Rule]] = {
-    "q001": every(
-        *(
-            ratio(goodput("jitter_overtakes", cc), goodput("jitter_none", cc), high=0.8)
-            for cc in CONTROLS
-        )
+    "q001": ratio(
+        goodput("jitter_overtakes", CONTROLS), goodput("jitter_none", CONTROLS), high=0.8
     ),
-    "q002": every(
-        *(
-            ratio(goodput("jitter_in_order", cc), goodput("jitter_none", cc), low=0.9)
-            for cc in CONTROLS
-        )
-    ),
+    "q002": ratio(goodput("jitter_in_order", CONTROLS), goodput("jitter_none", CONTROLS), low=0.9),
     "q003": within(goodput("limit_1000", "-"), 7, 8.2),
     "q004": within(goodput("limit_2000", "-"), 10.7, 12.2),
     "q005": within(waits("beneath_nothing"), high=150),

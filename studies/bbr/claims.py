@@ -70,13 +70,12 @@ STATELESS: Final = ("use", "rounds", "lost", "undone")  # numbers of those that 
 
 def case(number: int, *controls: str, names: tuple[str, ...] | None = None) -> Condition:
     """All numbers of a case, or those of these names, lie within their bounds."""
-    metrics = [
-        name
-        for name in BOUNDS
-        if name.startswith(f"a{number}_") and (names is None or name.partition("_")[2] in names)
-    ]
     return every(
-        *(within(cells(name, "cases", "-", "-", controls), *BOUNDS[name]) for name in metrics)
+        *(
+            within(cells(name, "cases", "-", "-", controls), *bounds)
+            for name, bounds in BOUNDS.items()
+            if name.startswith(f"a{number}_") and (names is None or name.partition("_")[2] in names)
+        )
     )
 
 

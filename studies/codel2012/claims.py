@@ -8,6 +8,7 @@ from typing import Final
 from qdisclab.analysis.claims.check import (
     Checks,
     Condition,
+    Every,
     Lacking,
     Same,
     apart,
@@ -80,6 +81,11 @@ def dynamic(metric: str, qdisc: str = "codel_830") -> Quantity:
 def edge(metric: str, link: str, qdisc: str, experiment: str = "edge") -> Quantity:
     """Return the metric at the consumer edge."""
     return Quantity(metric, experiment, link, qdisc)
+
+
+def both(*checks: Checks) -> Every:
+    """In each cell all of `checks` hold."""
+    return every(*map(every, *checks))
 
 
 # Understanding Queues (Figs 1 to 4): one connection with a fixed window.
@@ -156,12 +162,9 @@ RULES |= {
     "c018": ratio(
         static(USE, 100, FAST, cc="reno"), static(USE, 100, FAST, cc="cubic"), CLOSE, 1.0
     ),
-    "c019": every(
-        *map(
-            every,
-            ratio(constant(USE, FAST, "codel_1bdp"), constant(USE, FAST), *EQUAL),
-            ratio(constant(DELAY, FAST, "codel_1bdp"), constant(DELAY, FAST), *ALIKE),
-        )
+    "c019": both(
+        ratio(constant(USE, FAST, "codel_1bdp"), constant(USE, FAST), *EQUAL),
+        ratio(constant(DELAY, FAST, "codel_1bdp"), constant(DELAY, FAST), *ALIKE),
     ),
     "c020": lambda claim: within(
         low(DELAY, 1500, LOW_RTTS, SLOW, "red"), claim.value_low, claim.value_high
@@ -178,12 +181,9 @@ RULES |= {
     "c024": setting("arithmetic: 1500 bytes at 3 Mbit/s"),
     "c025": ratio(static(DELAY, RTTS, "100/100"), static(DELAY, RTTS, "3/3"), high=MUCH),
     "c026": within(static(USE, USUAL, FAST), GOOD_USE),
-    "c027": every(
-        *map(
-            every,
-            ratio(static(DELAY, RTTS, "3/3", "red"), static(DELAY, RTTS, "3/3"), *ALIKE),
-            ratio(static(USE, RTTS, "3/3", "red"), static(USE, RTTS, "3/3"), *ALIKE_USE),
-        )
+    "c027": both(
+        ratio(static(DELAY, RTTS, "3/3", "red"), static(DELAY, RTTS, "3/3"), *ALIKE),
+        ratio(static(USE, RTTS, "3/3", "red"), static(USE, RTTS, "3/3"), *ALIKE_USE),
     ),
     "c028": every(
         *less(static(USE, RTTS, FASTER, "red"), static(USE, RTTS, FASTER)),
@@ -210,19 +210,13 @@ RULES |= {
     ),
     "c053": every(*MORE_USED, *SHARED_MORE_FAIRLY),
     # CoDel nearly uses the link as Tail Drop does, with at most half of its delay.
-    "c054": every(
-        *map(
-            every,
-            ratio(static(USE, USUAL, FAST), static(USE, USUAL, FAST, "tail_drop"), CLOSE),
-            ratio(static(DELAY, USUAL, FAST), static(DELAY, USUAL, FAST, "tail_drop"), high=FAR),
-        )
+    "c054": both(
+        ratio(static(USE, USUAL, FAST), static(USE, USUAL, FAST, "tail_drop"), CLOSE),
+        ratio(static(DELAY, USUAL, FAST), static(DELAY, USUAL, FAST, "tail_drop"), high=FAR),
     ),
-    "c055": every(
-        *map(
-            every,
-            ratio(static(USE, 200, FAST), static(USE, 30, FAST), CLOSE, 1 / CLOSE),
-            ratio(static(DELAY, 200, FAST), static(DELAY, 30, FAST), *ALIKE),
-        )
+    "c055": both(
+        ratio(static(USE, 200, FAST), static(USE, 30, FAST), CLOSE, 1 / CLOSE),
+        ratio(static(DELAY, 200, FAST), static(DELAY, 30, FAST), *ALIKE),
     ),
     "c056": every(
         *ratio(static(USE, 500, FAST), static(USE, 10, FAST), CLOSE, 1.0),
@@ -303,24 +297,18 @@ RULES |= {
         edge(("queue_dropped_percent", "back_dropped_percent"), EDGE, TAIL_DROP),
         high=0,
     ),
-    "c060": every(
-        *map(
-            every,
-            beside_tail("queue_mean_ms", 0.0, MUCH),
-            beside_tail("back_mean_ms", 0.0, MUCH),
-            beside_tail(SENT, *ALIKE_USE),
-            beside_tail("back_megabytes", *ALIKE_USE),
-        )
+    "c060": both(
+        beside_tail("queue_mean_ms", 0.0, MUCH),
+        beside_tail("back_mean_ms", 0.0, MUCH),
+        beside_tail(SENT, *ALIKE_USE),
+        beside_tail("back_megabytes", *ALIKE_USE),
     ),
-    "c061": every(  # `edge_down` is CoDel without traffic in the other direction
-        *map(
-            every,
-            less(
-                edge("queue_mean_ms", EDGE, "codel", "edge_down"),
-                edge("queue_mean_ms", EDGE, "codel"),
-            ),
-            less(edge(SENT, EDGE, "codel"), edge(SENT, EDGE, "codel", "edge_down")),
-        )
+    "c061": both(  # `edge_down` is CoDel without traffic in the other direction
+        less(
+            edge("queue_mean_ms", EDGE, "codel", "edge_down"),
+            edge("queue_mean_ms", EDGE, "codel"),
+        ),
+        less(edge(SENT, EDGE, "codel"), edge(SENT, EDGE, "codel", "edge_down")),
     ),
     "c062": beside_tail(SENT, CLOSE),
     "c063": Lacking("a modem behind the router, whose queue is the full one"),

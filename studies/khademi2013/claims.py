@@ -76,14 +76,9 @@ def cell(metric: str, experiment: str, aqm: str, target: int = 5, more: str = ""
 
 
 def lower(
-    metric: str,
-    aqm: str,
-    others: tuple[str, ...],
-    experiments: tuple[str, ...],
-    targets: int | tuple[int, ...] = 5,
-    *,
-    factor: float | None = None,
-) -> Every:
+    metric: str, aqm: str, others: tuple[str, ...], experiments: tuple[str, ...],
+    targets: int | tuple[int, ...] = 5, *, factor: float | None = None,
+) -> Every:  # fmt: skip
     """The AQM has less than each of `others`, at most `factor` times it where given."""
     less_of = cell(metric, experiments, aqm, targets)
     return every(*below(less_of, cell(metric, experiments, others, targets), factor))
@@ -104,10 +99,9 @@ USUAL: Final = (5, 10, 20, 30)  # all but the extreme one
 
 def printed(cells: Cells) -> Rule:
     """All between the printed bounds, as payload, give or take 3 %."""
+    low, high = EQUAL
     return lambda claim: every(
-        *within(
-            cells, PAYLOAD * (claim.value_low * EQUAL[0]), PAYLOAD * (claim.value_high * EQUAL[1])
-        )
+        *within(cells, PAYLOAD * (claim.value_low * low), PAYLOAD * (claim.value_high * high))
     )
 
 

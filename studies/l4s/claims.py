@@ -3,7 +3,7 @@
 from typing import Final
 
 from qdisclab.analysis.claims.check import Condition, every, less, ratio, within
-from qdisclab.analysis.claims.quantity import Cells, Quantity, cells
+from qdisclab.analysis.claims.quantity import Cells, Quantity, cells, several
 from qdisclab.analysis.claims.verdict import Rule
 
 ALL: Final = ("5ms", "20ms", "80ms", "160ms")
@@ -25,9 +25,10 @@ def step(qdisc: str, cc: str = "dctcp") -> Quantity:
     return one("spike_s", "step", qdisc, cc, "50/50")
 
 
-def overload(metric: str, udp: str, *qdiscs: str) -> Cells:
+@several("udp")
+def overload(metric: str, udp: str, qdisc: str = "dualpi2") -> Quantity:
     """Two flows beside datagrams."""
-    return cells(f"l4s_{metric}", f"overload_{udp}", "20/20", qdiscs, "dctcp")
+    return Quantity(f"l4s_{metric}", f"overload_{udp}", "20/20", qdisc, "dctcp")
 
 
 def of_link(percent: float) -> float:
@@ -41,6 +42,7 @@ def both(metric: str, low: float, high: float, *qdiscs: str) -> Condition:
 
 
 QUEUES: Final = ("fq_codel_ce", "cake")
+UDP: Final = ("ect1_30", "not_ect_30")
 
 RULES: Final[dict[str, Rule]] = {
     "l001": within(share("ratio", "20ms", "80ms"), 0.5, 2),
@@ -49,9 +51,7 @@ RULES: Final[dict[str, Rule]] = {
         within(share("ect1_mean_ms", *ALL), high=1), within(share("ect1_p99_ms", *ALL), high=2)
     ),
     "l004": within(share("classic_mean_ms", "20ms", "80ms"), high=25),
-    "l005": every(
-        *(less(share("ect1_mean_ms", rtt), share("classic_mean_ms", rtt)) for rtt in ALL)
-    ),
+    "l005": less(share("ect1_mean_ms", *ALL), share("classic_mean_ms", *ALL)),
     "l006": within(share("used", "5ms", "20ms", "80ms"), 90),
     "l007": within(share("ratio", "5ms", "20ms", "80ms", qdisc=QUEUES), 0.5, 2),
     "l008": within(share("ratio", *ALL, qdisc="pfifo_fast"), high=2),
@@ -61,26 +61,12 @@ RULES: Final[dict[str, Rule]] = {
     "l012": ratio(
         one("marks", "alone", "dualpi2", link="10/10"), one("marks", "alone", "dualpi2"), 0.5, 2
     ),
-    "l013": within(overload("second_mbit_s", "ect1_10", "dualpi2"), of_link(12.5)),
-    "l014": within(overload("second_mbit_s", "ect1_30", "dualpi2"), of_link(5)),
-    "l015": ratio(
-        overload("udp_mbit_s", "ect1_30", "dualpi2"),
-        overload("udp_mbit_s", "not_ect_30", "dualpi2"),
-        high=1.1,
-    ),
-    "l016": within(overload("ect1_mean_ms", "ect1_30", "dualpi2"), high=15),
-    "l017": every(
-        *(
-            within(overload("second_mbit_s", udp, *QUEUES), of_link(50 / 3))
-            for udp in ("ect1_30", "not_ect_30")
-        )
-    ),
-    "l018": every(
-        *(
-            within(overload("second_mbit_s", udp, "pfifo_fast"), high=of_link(5))
-            for udp in ("ect1_30", "not_ect_30")
-        )
-    ),
+    "l013": within(overload("second_mbit_s", "ect1_10"), of_link(12.5)),
+    "l014": within(overload("second_mbit_s", "ect1_30"), of_link(5)),
+    "l015": ratio(*(overload("udp_mbit_s", udp) for udp in UDP), high=1.1),
+    "l016": within(overload("ect1_mean_ms", "ect1_30"), high=15),
+    "l017": within(overload("second_mbit_s", UDP, QUEUES), of_link(50 / 3)),
+    "l018": within(overload("second_mbit_s", UDP, "pfifo_fast"), high=of_link(5)),
     "l019": within(share("ratio", "20ms", "80ms"), 2),
     "l020": within(one("ratio", "rtts", "dualpi2"), 16),
     "l021": less(one("ratio", "rtts", "pfifo_fast", "cubic"), one("ratio", "rtts", "dualpi2")),

@@ -119,7 +119,8 @@ def read_connection(run: RunFile) -> Connection:
         length_ms = 1000 * float(read_record(run)["length_s"])
         window = int(axes(run)["window"])
     sent, queue, last = (_segments(run, port) for port in WAY)
-    began_ns, inside = _began_ns(run), sent["out_ns"] - _began_ns(run) < 1e6 * length_ms
+    began_ns = int(_table(run, WAY[0])["in_ns"].iloc[0])  # the connection's first packet
+    inside = sent["out_ns"] - began_ns < 1e6 * length_ms
     times = {
         "sent": sent["out_ns"],
         "queued": queue["in_ns"],
@@ -138,11 +139,6 @@ def read_connection(run: RunFile) -> Connection:
 def _table(run: RunFile, port: str) -> pd.DataFrame:
     table = packets_probe.read(run.provenance.with_suffix(f".{port}.packets.parquet"))
     return table[table["protocol"] == TCP]
-
-
-def _began_ns(run: RunFile) -> int:
-    """When the first packet of the connection was sent."""
-    return int(_table(run, WAY[0])["in_ns"].iloc[0])
 
 
 def _segments(run: RunFile, port: str) -> pd.DataFrame:

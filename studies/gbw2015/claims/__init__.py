@@ -8,13 +8,9 @@ from qdisclab.analysis.claims.verdict import Rule
 from . import fairness, overall, startup, steady, voip, web, wifi
 
 RULES: Final[dict[str, Rule]] = {
-    **overall.RULES,
-    **steady.RULES,
-    **voip.RULES,
-    **web.RULES,
-    **fairness.RULES,
-    **startup.RULES,
-    **wifi.RULES,
+    name: rule
+    for section in (overall, steady, voip, web, fairness, startup, wifi)
+    for name, rule in section.RULES.items()
 }
 
 VARIATIONS: Final = (

@@ -3,7 +3,7 @@
 from typing import Final
 
 from qdisclab.analysis.claims.check import every, less, printed, ratio, same_order, within
-from qdisclab.analysis.claims.quantity import Quantity, cells
+from qdisclab.analysis.claims.quantity import Cells, Quantity, cells
 from qdisclab.analysis.claims.verdict import Rule
 from qdisclab.analysis.measures.agreement import PACKET_PERCENT
 
@@ -45,11 +45,9 @@ def as_printed(cell: Quantity) -> Rule:
     return lambda claim: printed(cell, claim.value, error, step=PACKET_PERCENT)
 
 
-#: The claims g070 to g111 are the cells of Table 2, a row of qdiscs after the other.
-TABLE_2: Final[dict[str, Rule]] = {
-    f"g{number:03d}": as_printed(cell)
-    for number, cell in enumerate(cells(LOSS, (ONE, RRUL), LINKS[::-1], QDISCS), start=70)
-}
+def table(first: int, losses: Cells) -> dict[str, Rule]:
+    """Return the rules of the claims from the `first` on, which are the cells of a table."""
+    return {f"g{number:03d}": as_printed(cell) for number, cell in enumerate(losses, first)}
 
 
 IMPROVED: Final = order(DELAY, AQM, (FIFO,), experiments=(ONE, RRUL))
@@ -90,7 +88,8 @@ RULES: Final[dict[str, Rule]] = {
     "g067": bounded(cells(P99, RRUL, "10/10", QDISCS)),
     "g068": bounded(cells(P99, ONE, "10/1", QDISCS)),
     "g069": bounded(cells(P99, RRUL, "10/1", QDISCS)),
-    **TABLE_2,
+    # g070 to g111, a row of qdiscs after the other
+    **table(70, cells(LOSS, (ONE, RRUL), LINKS[::-1], QDISCS)),
     "g140": every(
         *(within(cells(LOSS, name, "10/1", FQ), high=USABLE_PERCENT) for name in (ONE, RRUL))
     ),

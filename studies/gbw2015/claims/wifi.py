@@ -61,13 +61,6 @@ def _alike(metric: str, experiment: str) -> Checks:
     return ratio(over_wifi(metric, MANAGED, experiment), fifo, *ALIKE)
 
 
-#: The claims g192 to g205 are the cells of Table 3, a column of qdiscs after the other.
-TABLE_3: Final[dict[str, Rule]] = {
-    f"g{number:03d}": voip.as_printed(cell)
-    for number, cell in enumerate(cells(voip.LOSS, (VOIP_ONE, VOIP_RRUL), LINK, QDISCS), start=192)
-}
-
-
 def _web_order(wire: str, air: str) -> Condition:
     """Qdiscs are ordered over WiFi as over the wire, PIE and CoDel further from fair queueing."""
     there, here = cells(web.FETCH, wire, LINK, QDISCS), cells(web.FETCH, air, LINK, QDISCS)
@@ -112,7 +105,8 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "g190": within(over_wifi(voip.LOSS, QDISCS, VOIP_ONE), *TABLE_3_ONE),
     "g191": within(over_wifi(voip.LOSS, AQM, VOIP_RRUL), low=VERY_HIGH_PERCENT),
-    **TABLE_3,
+    # g192 to g205, a column of qdiscs after the other
+    **voip.table(192, cells(voip.LOSS, (VOIP_ONE, VOIP_RRUL), LINK, QDISCS)),
     "g206": bounded(over_wifi(voip.P99, QDISCS, VOIP_ONE)),
     "g207": bounded(over_wifi(voip.P99, QDISCS, VOIP_RRUL)),
     # Sec. 7.3

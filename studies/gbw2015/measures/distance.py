@@ -78,14 +78,5 @@ def _pairs(source: str, cells: pd.DataFrame, values: pd.DataFrame, marker: str) 
     plain = cells[[*(name for name in cells.columns if name not in ("era", "cc"))]]
     compared = metrics.compare(plain, values, marker=marker)  # type: ignore[arg-type]
     compared = compared.dropna(subset=["published"])
-    return pd.DataFrame(
-        {
-            "source": source,
-            "quantity": compared["metric"].map(_QUANTITIES),
-            "unit": compared["unit"],
-            "link": compared["link"],
-            "qdisc": compared["qdisc"],
-            "detail": compared["direction"],
-            **{name: compared[name] for name in PAIRS[6:]},
-        }
-    )
+    quantity, detail = compared["metric"].map(_QUANTITIES), compared["direction"]
+    return compared.assign(source=source, quantity=quantity, detail=detail)[list(PAIRS)]

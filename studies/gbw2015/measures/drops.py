@@ -132,9 +132,8 @@ ALL: Final = "all"  # kinds of packets together
 def _with_all(table: pd.DataFrame) -> pd.DataFrame:
     """`table` and a row per run of ALL kinds: interval_ms, mean time between packets that left."""
     left = (table["packets"] - table["dropped"]).rename("left")
-    runs = (
-        table.assign(left=left).groupby([*recorded.KEY, "length_s"], as_index=False)["left"].sum()
-    )
+    by = [*recorded.KEY, "length_s"]
+    runs = table.assign(left=left).groupby(by, as_index=False)["left"].sum()
     every = runs.assign(kind=ALL, interval_ms=1000 * runs["length_s"] / runs["left"])
     whole: pd.DataFrame = pd.concat([table, every.drop(columns="left")], ignore_index=True)
     return whole

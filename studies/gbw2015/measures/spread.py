@@ -169,13 +169,13 @@ def sd_interval(n: int) -> tuple[float, float]:
     return float(low), float(high)
 
 
-def outlier_behind_ellipse(edge: float, usual: float, runs: int = 30) -> float:
-    """Return the value with which one run of `runs` extends an ellipse to `edge`, all others at
+def outlier_behind_ellipse(edge: float, usual: float) -> float:
+    """Return the value with which one run of 30 extends an ellipse to `edge`, all others at
     `usual`.
 
     The edge is mean plus one standard deviation.
     """
-    return usual + (edge - usual) / (1 / runs + 1 / float(np.sqrt(runs)))
+    return usual + (edge - usual) / (1 / 30 + 1 / float(np.sqrt(30)))
 
 
 def probe_means(data: Dataset) -> pd.DataFrame:
@@ -215,10 +215,8 @@ def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.Da
     flows = flows.rename(columns={kind: f"{kind}_together" for kind in TCP_KINDS})
     late = starts.groupby(by, observed=True)["late_ms"].max().rename("start_spread_ms")
     excess = probe_means(data).groupby(by, observed=True)["excess"].max().rename("excess_max")
-    table = distinct_traces(data).merge(
-        spread_of_means(per_run).drop(columns="n_seeds"), on=by, validate="one_to_one"
-    )
-    for other in (correlated, flows, late, excess):
+    table, means = distinct_traces(data), spread_of_means(per_run).drop(columns="n_seeds")
+    for other in (means.set_index(by), correlated, flows, late, excess):
         table = table.merge(other.reset_index(), on=by, how="left", validate="one_to_one")
     return table.drop(columns=["era", "link", "cc", "sd_low_ms", "sd_high_ms"])
 

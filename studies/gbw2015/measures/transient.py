@@ -12,7 +12,6 @@ from qdisclab.analysis.errors import require_positive
 from qdisclab.analysis.measures import agreement
 from qdisclab.analysis.measures.metrics import CELL, RUN, in_window, means
 from qdisclab.analysis.runs.dataset import Dataset
-from qdisclab.analysis.runs.flentfile import Floats
 from qdisclab.analysis.runs.published import read_table
 
 PROBE: Final = "ping_icmp"
@@ -57,7 +56,8 @@ def latency_over_time(samples: pd.DataFrame, *, until_s: float = 25) -> pd.DataF
     per_run = chosen.groupby([*RUN, "time_s"], observed=True)["rtt_ms"].mean().reset_index()
     grouped = per_run.groupby([*CELL, "time_s"], observed=True)["rtt_ms"]
     table = grouped.agg(rtt_ms="mean", n_seeds="count", std_ms="std", sem="sem").reset_index()
-    half = _t_quantiles(table["n_seeds"].to_numpy()) * table.pop("sem")
+    freedom = (table["n_seeds"] - 1).where(table["n_seeds"] > 1)
+    half = scipy.stats.t.ppf(0.975, freedom) * table.pop("sem")
     return table.assign(ci_low_ms=table["rtt_ms"] - half, ci_high_ms=table["rtt_ms"] + half)
 
 
@@ -92,17 +92,12 @@ def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     return table[["figure", "link", "qdisc", "at", "time_s", *values]]
 
 
-def _t_quantiles(n: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Floats:
-    freedom = np.where(n > 1, n - 1, np.nan)
-    return np.asarray(scipy.stats.t.ppf(0.975, freedom), dtype=np.float64)
-
-
-def transient_metrics(data: Dataset, *, until_s: float = 25, tail_s: float = 5) -> pd.DataFrame:
+def transient_metrics(data: Dataset, *, until_s: float) -> pd.DataFrame:
     """Return one row per cell of how latency rises as load starts, for the table beside the figure.
 
     CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
     after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
-    part until `until_s`); tail_ms (mean over its last `tail_s` seconds). All are round trips with
+    part until `until_s`); tail_ms (mean over its last 5 s). All are round trips with
     the base path included. Of the paper's figure only a spike of about 250 ms of PIE at 10 Mbit/s
     is given in numbers (Sec. 6.2.1).
     """
@@ -117,7 +112,7 @@ def transient_metrics(data: Dataset, *, until_s: float = 25, tail_s: float = 5) 
     peaks = points.loc[cells["rtt_ms"].idxmax(), [*CELL, "rtt_ms", "time_s"]]
     peaks = peaks.rename(columns={"rtt_ms": "peak_ms", "time_s": "peak_after_s"})
     peaks["peak_after_s"] -= delay_s
-    late = points[points["time_s"] > until_s - tail_s].groupby(list(CELL), observed=True)["rtt_ms"]
+    late = points[points["time_s"] > until_s - 5].groupby(list(CELL), observed=True)["rtt_ms"]
     tail = late.agg(lambda values: values.mean()).rename("tail_ms")
     names = {"mean": "mean_ms", "ci_low": "ci_low_ms", "ci_high": "ci_high_ms"}
     spread = means(per_run, CELL, ["rtt_ms"]).rename(columns=names)

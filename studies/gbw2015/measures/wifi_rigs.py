@@ -121,17 +121,9 @@ def printed_cells(values: pd.DataFrame) -> pd.DataFrame:
     """Values of `read_published` as rows of `cells`: the rig PRINTED, without runs or interval."""
     columns = {(metric, direction): column for column, metric, direction, _ in COLUMNS}
     keys = zip(values["metric"], values["direction"], strict=True)
-    return pd.DataFrame(
-        {
-            "rig": PRINTED,
-            "qdisc": values["qdisc"],
-            "quantity": [columns[key] for key in keys],
-            "n_seeds": 0,
-            "mean": values["value"],
-            "ci_low": np.nan,
-            "ci_high": np.nan,
-        }
-    )
+    rows = values[["qdisc"]].assign(quantity=[columns[key] for key in keys], n_seeds=0)
+    rows.insert(0, "rig", PRINTED)
+    return rows.assign(mean=values["value"], ci_low=np.nan, ci_high=np.nan)
 
 
 def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd.DataFrame:
@@ -143,13 +135,10 @@ def beside(table: pd.DataFrame, values: pd.DataFrame, rigs: Sequence[str]) -> pd
     (studies/gbw2015/log/wifi.md).
     """
     printed = printed_cells(values)
-    rows = pd.DataFrame(
-        {
-            "qdisc": printed["qdisc"],
-            "quantity": [QUANTITIES[name] for name in printed["quantity"]],
-            "half": [HALVES[place % 2] for place in range(len(printed))],
-            "printed": printed["mean"],
-        }
+    rows = printed[["qdisc"]].assign(
+        quantity=printed["quantity"].map(QUANTITIES),
+        half=[HALVES[place % 2] for place in range(len(printed))],
+        printed=printed["mean"],
     )
     error = values["reading_error"].to_numpy()
     means = table.set_index(["rig", "qdisc", "quantity"])["mean"]

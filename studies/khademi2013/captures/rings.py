@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import json
 import zlib
-from collections.abc import Mapping
 from pathlib import Path
 
 import numpy as np
@@ -27,17 +26,10 @@ FRAME_BYTES = 128
 ECHO_REPLY, ECHO_REQUEST = 0, 8  # types of ICMP
 PING = 0  # in place of a port
 
-_RING_HEADER = np.dtype(
-    [
-        ("status", "<u4"),
-        ("length", "<u4"),
-        ("captured", "<u4"),
-        ("mac", "<u2"),
-        ("net", "<u2"),
-        ("seconds", "<u4"),
-        ("nanoseconds", "<u4"),
-    ]
-)
+_RING_HEADER = np.dtype([
+    ("status", "<u4"), ("length", "<u4"), ("captured", "<u4"), ("mac", "<u2"), ("net", "<u2"),
+    ("seconds", "<u4"), ("nanoseconds", "<u4"),
+])  # fmt: skip
 
 
 def ring(out: Path, place: Place) -> Path:
@@ -104,16 +96,6 @@ def counters(out: Path, port: Place) -> list[Counters]:
     return samples
 
 
-def captured(queue: Followed) -> dict[str, int]:
-    """Return what the qdisc should have counted, by the captures of `queue`."""
-    return {
-        "packets": len(queue.behind),
-        "bytes": int(queue.behind["length"].sum()),
-        "drops": int((~queue.sent).sum()),
-        "marks": int(queue.marked.sum()),
-    }
-
-
 def check(samples: list[Counters], queue: Followed, where: Place) -> None:
     """Raise `GuestFailure` unless the counters agree exactly with the captures.
 
@@ -123,17 +105,18 @@ def check(samples: list[Counters], queue: Followed, where: Place) -> None:
     first, last = samples[0], samples[-1]
     counted = {name: last[name] - first[name] for name in ("packets", "bytes", "drops")}
     counted["marks"] = marks(last) - marks(first)
-    differ = differences(counted, captured(queue))
-    if last["qlen"] or first["qlen"]:
-        differ.append(f"{first['qlen']} packets in the queue before and {last['qlen']} afterwards")
-    if differ:
-        raise GuestFailure(f"{last['kind']} counted " + "; ".join(differ), " ".join(where))
-
-
-def differences(counted: Mapping[str, int], captured: Mapping[str, int]) -> list[str]:
-    """Describe each difference between counters and captures."""
-    return [
+    captured = {
+        "packets": len(queue.behind),
+        "bytes": int(queue.behind["length"].sum()),
+        "drops": int((~queue.sent).sum()),
+        "marks": int(queue.marked.sum()),
+    }
+    differ = [
         f"{counted[name]} {name}, captured {value}"
         for name, value in captured.items()
         if counted[name] != value
     ]
+    if last["qlen"] or first["qlen"]:
+        differ.append(f"{first['qlen']} packets in the queue before and {last['qlen']} afterwards")
+    if differ:
+        raise GuestFailure(f"{last['kind']} counted " + "; ".join(differ), " ".join(where))

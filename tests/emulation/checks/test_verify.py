@@ -353,7 +353,7 @@ def test_a_status_a_cause(
     for number, _ in enumerate(verdicts, start=1):
         write_run(tmp_path, number)
     queue = list(verdicts)
-    monkeypatch.setattr(command, "verify", lambda *_, **__: queue.pop(0))
+    monkeypatch.setattr(command.checks, "verify", lambda *_, **__: queue.pop(0))
     monkeypatch.setattr(kernel, "build", lambda series: None)
     monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     assert cli.main(["verify", "--all", "--data", str(tmp_path), "--record"]) == status
@@ -375,7 +375,7 @@ def test_what_was_compared_before_an_interrupt_is_kept(
 
     for number in (1, 2):
         write_run(tmp_path, number)
-    monkeypatch.setattr(command, "verify", first_only)
+    monkeypatch.setattr(command.checks, "verify", first_only)
     monkeypatch.setattr(kernel, "build", lambda series: None)
     monkeypatch.setattr(rootfs, "build", lambda: rootfs.RootFs(tmp_path, "", {}))
     with suppress(KeyboardInterrupt):  # the command line may turn it into a status
