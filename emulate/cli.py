@@ -45,13 +45,9 @@ COMMANDS = {
     "claims": "what the papers state and whether it agrees",
 }
 
-#: New objects between two searches for garbage: what a command reads at its start stays anyway.
-LITTLE_GARBAGE = 100_000
 
 #: At its end nothing is looked through for garbage either.
 atexit.register(gc.freeze)
-
-BROKEN_PIPE = 141  # 128 + SIGPIPE, as shells report it
 
 
 def command_module(name: str) -> ModuleType:
@@ -109,7 +105,7 @@ def _terminable() -> Iterator[None]:
 
 
 def _main(arguments: list[str]) -> int:
-    gc.set_threshold(LITTLE_GARBAGE)
+    gc.set_threshold(100_000)  # what a command reads at its start stays anyway
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it reads all packages for them
     first = next((word for word in arguments if not word.startswith("-")), None)
     exists = first in COMMANDS and importlib.util.find_spec(f"qdisclab.emulate.commands.{first}")
@@ -138,7 +134,7 @@ def _main(arguments: list[str]) -> int:
         return _print_error(missing_package(error))
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return BROKEN_PIPE
+        return 141  # 128 + SIGPIPE, as shells report it
     except OSError as error:
         return _print_error(storage.of(error))
     except Terminated:

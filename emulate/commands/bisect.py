@@ -28,9 +28,6 @@ from qdisclab.emulation.runs.index import run_file
 from qdisclab.emulation.runs.run import execute
 from qdisclab.emulation.study.schema import unknown
 
-#: What git takes for the end of the search.
-_STOP = 255
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate bisect`."""
@@ -140,7 +137,7 @@ def main() -> int:
         step = _step(Path.cwd(), Path(output), Condition.parse(where), words)
     except EmulationError as error:
         print(error, file=sys.stderr)
-        return _STOP
+        return 255  # which git takes for the end of the search
     return {"good": GOOD, "bad": BAD, "skipped": SKIP}[step.verdict]
 
 

@@ -14,9 +14,6 @@ from pathlib import Path
 from qdisclab.emulation.checks.compare import Comparison, Difference, compare, load
 from qdisclab.emulation.errors import printable
 
-#: Exit status of two runs that differ, as of diff(1).
-DIFFERENT = 1
-
 #: Counters, and parts of a job, that are printed one by one.
 _SHOWN = 8
 
@@ -39,7 +36,7 @@ def run(args: argparse.Namespace) -> int:
     else:
         for line in report(comparison):
             print(printable(line))
-    return 0 if comparison.equal else DIFFERENT
+    return 0 if comparison.equal else 1  # as diff(1) has it
 
 
 def report(comparison: Comparison) -> list[str]:

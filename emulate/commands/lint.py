@@ -19,9 +19,6 @@ from typing import Any
 
 from qdisclab.emulation.errors import EmulationError, printable
 
-#: Exit status where a file is not what its name says, or is none.
-WRONG_STATUS = 1
-
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lint`."""
@@ -47,7 +44,7 @@ def run(args: argparse.Namespace) -> int:
         except EmulationError as error:
             result["error"], lines, is_wrong = str(error), [str(error)], True
         if is_wrong:
-            status = WRONG_STATUS
+            status = 1
         for line in [json.dumps(result)] if args.json else map(printable, lines):
             print(line, flush=True)
     return status

@@ -31,8 +31,6 @@ if TYPE_CHECKING:
     from qdisclab.emulation.kernel import Kernel
     from qdisclab.emulation.machine.rootfs import RootFs
 
-#: Runs that are done again where the user names no number.
-DEFAULT = 3
 
 #: The file that collects evidence, in the folder of the data.
 EVIDENCE = "verified.csv"
@@ -41,7 +39,7 @@ EVIDENCE = "verified.csv"
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate verify`."""
     parser.add_argument(
-        "number", nargs="?", type=positive, default=DEFAULT, metavar="N",
+        "number", nargs="?", type=positive, default=3, metavar="N",
         help="how many runs (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("--all", action="store_true", help="every run")

@@ -12,13 +12,12 @@ from qdisclab.analysis.plots.style import Palette
 
 from .measures import QUANTITIES, SIZES
 
-TITLES: Final = (
-    "Induced latency (ms)",
-    "Largest that waited (kB)",
-    "Marked and dropped, packets",
-    "Upload (Mbit/s)",
-)
-LABELS: Final = dict(zip(QUANTITIES, TITLES, strict=True))
+LABELS: Final = {
+    "icmp_induced_mean_ms": "Induced latency (ms)",
+    "largest_kb": "Largest that waited (kB)",
+    "marks_and_drops": "Marked and dropped, packets",
+    "up_goodput_mbit_s": "Upload (Mbit/s)",
+}
 
 
 def cells(table: pd.DataFrame, palette: Palette) -> Figure:

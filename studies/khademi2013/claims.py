@@ -49,10 +49,6 @@ GOODPUT: Final = "goodput_median_mbit_s"
 TOTAL: Final = "goodput_mean_mbit_s"
 MARKED: Final = "packets_marked"
 DROPPED: Final = "packets_dropped"
-SAWTOOTH: Final = "sawtooth_kb"
-CONVERGED: Final = "converged_s"
-ONE_MEDIAN: Final = "flow_median_ms"
-ONE_TAIL: Final = "flow_tail_ms"
 
 #: The paper's goodput has headers: it prints up to 9.73 Mbit/s, and of TCP's payload an Ethernet of
 #: 10 Mbit/s carries 9.415 (1448 bytes of 1538), of IP packets 9.753 (1500 bytes). Ours is payload,
@@ -213,7 +209,7 @@ RULES |= {
     "k033": every(  # of the long one, beside either of the others
         *(
             less(cell(metric, f"{load}{rtt}", AQMS), cell(metric, f"{load}_rtt_500ms", AQMS))
-            for metric in (SAWTOOTH, CONVERGED)
+            for metric in ("sawtooth_kb", "converged_s")
             for load in LOADS
             for rtt in ("_rtt_5ms", "")
         )
@@ -235,7 +231,6 @@ MIXED: Final = ("wifi_mixed_4", "wifi_mixed_16", "wifi_mixed_64")
 
 RTT: Final = "rtt_median_ms"  # of downloads
 UP_RTT: Final = "up_rtt_median_ms"  # of uploads
-UP_RTT_P90: Final = "up_rtt_p90_ms"
 ACK_WAIT: Final = "ack_wait_median_ms"  # of uploads' acknowledgments at the AQM
 
 WITHOUT_HEADERS: Final = 1448 / 1500  # payload of IP packets, which the paper counts, as above
@@ -264,7 +259,7 @@ def about(metric: str, experiment: str, aqm: str, scale: float = 1.0) -> Rule:
 MANY: Final = MIXED[1:]
 
 RULES |= {
-    "k034": within(air(UP_RTT_P90, MIXED, AQMS), *DELAYS_MS),
+    "k034": within(air("up_rtt_p90_ms", MIXED, AQMS), *DELAYS_MS),  # of uploads
     "k035": Lacking("one flow and no delay: testbed/wifi_goodput has 24.8 Mbit/s", "metric"),
     "k036": every(
         *ratio(air(MEDIAN, DOWN[0], "ared"), air(MEDIAN, DOWN[0], NEW), high=MUCH),
@@ -324,7 +319,7 @@ RULES |= {
         lower(MEDIAN, FQ, ("codel",), NUMBERS, (5, 20)),
         *(part for target in (5, 20) for part in less(*pair(TAIL, target)[::-1])),
     ),
-    "k057": every(*less(*pair(ONE_MEDIAN)), *less(*pair(ONE_TAIL)[::-1])),
+    "k057": every(*less(*pair("flow_median_ms")), *less(*pair("flow_tail_ms")[::-1])),
     "k058": widening(
         cell(MEDIAN, NUMBERS[0], "codel"),
         cell(MEDIAN, NUMBERS[0], FQ),

@@ -14,13 +14,11 @@ from qdisclab.emulation.model.run import Run
 
 from . import _passages as passages
 
-STEP_NS = 50_000_000
-
 
 def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the steps of the queue at `place`."""
     there = passages.read(run, place, packets)
-    steps = of(there, STEP_NS)
+    steps = of(there, 50_000_000)
     packed = dict.fromkeys(steps, "DELTA_BINARY_PACKED")
     steps.to_parquet(
         table, index=False, compression="zstd", use_dictionary=False, column_encoding=packed

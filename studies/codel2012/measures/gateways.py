@@ -29,7 +29,6 @@ DELAYS: Final = {
     "mean_ms": "mean_ms",
 }
 ALL: Final = "all"  # the row of all sources together
-UNSHARED: Final = ("other",)  # acknowledgments and requests are of no source of their own
 MOST_MS: Final = 90.0  # Dynamic Links: "less than 90ms 95% of the total simulation time"
 FRAME_BITS: Final = 8 * 1514
 AFTER_S: Final = 10.0  # after a change of the rate
@@ -103,7 +102,8 @@ def drop_shares(sources: pd.DataFrame) -> list[float]:
     A source is a bulk transfer, a flow of constant bit rate, all uploads or all web sessions
     (K. Nichols, V. Jacobson, "Controlling Queue Delay", 2012, Metrics: "per source").
     """
-    shared = sources.drop(index=[ALL, *UNSHARED], errors="ignore")
+    # acknowledgments and requests are of no source of their own
+    shared = sources.drop(index=[ALL, "other"], errors="ignore")
     packets = shared["sent"] + shared["dropped"]
     return list((shared["dropped"] / packets)[packets > 0])
 

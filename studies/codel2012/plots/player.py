@@ -14,14 +14,13 @@ from .window import pipe
 
 STEP_MS: Final = 2
 FRAME_MS: Final = 150  # between two pictures while it plays: one takes about as long to draw
-DPI: Final = 100
 
 
 def picture(connection: Connection, at_ms: float) -> bytes:
     """Return the connection at one moment, as a PNG."""
     written = BytesIO()
     with styled("light") as palette:
-        pipe(connection, at_ms, palette).savefig(written, format="png", dpi=DPI)
+        pipe(connection, at_ms, palette).savefig(written, format="png", dpi=100)
     return written.getvalue()
 
 

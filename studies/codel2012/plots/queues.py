@@ -20,7 +20,6 @@ SHOWN: Final = {
     "utilisation_percent": "Link utilisation (%)",
     "jain": "Jain's index of drop shares",
 }
-LOGARITHMIC: Final = ("median_ms",)
 LEAST_MS: Final = 0.01  # shorter delays are drawn as this
 FROM_TOP: Final = ("tail_drop", "red", "codel")
 
@@ -59,7 +58,7 @@ def boxes(
             groups[NAMES.get(str(name), str(name))][place] = stats
         marks.grouped_boxes(axes, groups, colors, palette)
         _bands(axes, list(ticks.values()), palette)
-        if value in LOGARITHMIC:
+        if value == "median_ms":
             log_axis(axes.yaxis, (1, 2, 5))
         axes.set_ylabel(SHOWN[value])
         axes.tick_params(axis="x", length=0)

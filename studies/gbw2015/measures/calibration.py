@@ -26,9 +26,6 @@ WIRE: Final = {"98.44/98.44": "100/100"}
 FURTHEST: Final = math.log(2)
 """What a value counts at most: it is twice what is printed, or half of it."""
 
-_RTTS_MS: Final = [10.0, 50.0, 200.0, 500.0]
-_READ: Final = ("value", "unit", "reading_error")
-
 
 def half(row: Iterable[str]) -> str:
     """Return the half that a printed value belongs to, by the SHA-256 of what identifies it."""
@@ -39,7 +36,7 @@ def half(row: Iterable[str]) -> str:
 def halves(path: Path) -> list[str]:
     """Return the half of each row of a file of printed values."""
     text = pd.read_csv(path, dtype=str, keep_default_na=False)
-    rows = text.drop(columns=list(_READ)).itertuples(index=False)
+    rows = text.drop(columns=["value", "unit", "reading_error"]).itertuples(index=False)
     return [half(row) for row in rows]
 
 
@@ -55,7 +52,7 @@ def beside(rrul: Sequence[RunFile], fairness: Sequence[RunFile], folder: Path) -
     flows = _by_wire(measure_runs(fairness))
     for name, cells, marker in (
         ("fig2.csv", metrics.cell_metrics(per_run), "median"),
-        ("fig6.csv", cell_fairness(flows, _RTTS_MS), "mean"),
+        ("fig6.csv", cell_fairness(flows, [10.0, 50.0, 200.0, 500.0]), "mean"),
     ):
         printed = read_table(folder / name, PUBLISHED, "published values")
         compared = metrics.compare(cells, printed, marker=marker)  # type: ignore[arg-type]

@@ -25,7 +25,6 @@ QUANTITIES: Final = {
 """A metric of what is measured -> the metric of published values that it belongs to."""
 
 CLOCK: Final = re.compile(r"[+]ticks_(\d+)([mu]s)")
-CARD: Final = "+card_"
 
 
 def factor(path: str) -> float | None:
@@ -39,7 +38,7 @@ def path_of(run: RunFile) -> str:
     """Return the path of a run: `noise 0.3`, `clock 4 ms`, `card`, or its era, `2014c`."""
     if clock := CLOCK.search(run.era):
         return f"clock {clock[1]} {clock[2].replace('u', 'µ')}"
-    if CARD in run.era:
+    if "+card_" in run.era:
         return "card"
     noise = axes(run).get("noise")
     return run.era if noise is None else f"noise {float(noise):g}"

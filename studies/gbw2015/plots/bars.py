@@ -1,7 +1,7 @@
 """Bars of means over runs, a qdisc each: page fetch times (web) and fairness."""
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -14,8 +14,6 @@ from qdisclab.analysis.plots.panels import PUBLISHED_CC, common_top, grid, legen
 from qdisclab.analysis.plots.style import Palette
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.settings import Setting, of_setting
-
-WIDTH: Final = 0.72
 
 
 def bars(
@@ -41,7 +39,7 @@ def bars(
         runs = of_setting(table, setting)
         for _, _, qdisc, mean, std in of_setting(cells, setting).to_numpy().tolist():
             place = qdiscs.index(qdisc)
-            axes.bar(place, mean, WIDTH, color=(palette.color(qdisc), 0.75))
+            axes.bar(place, mean, 0.72, color=(palette.color(qdisc), 0.75))
             marks.whisker(axes, place, mean, (std, std), palette)
             _value(axes, place, mean, std, top, palette)
         # without jitter, which is of chance: the same runs give the same picture

@@ -14,7 +14,6 @@ from qdisclab.analysis.runs.order import in_order
 from ..measures.drops import SHOWN, UPLOAD, panel
 
 SIZE_INCH: Final = (11.4, 12.2)
-HEADROOM: Final = 1.25  # times the highest bar, for the legend
 NAMES: Final = {
     "acknowledgment": "ACKs of downloads",
     "upload": "uploads",
@@ -36,7 +35,7 @@ def drops(table: pd.DataFrame, palette: Palette) -> Figure:
         qdiscs = in_order(list(cells["qdisc"]))
         bars(axes, values, qdiscs, groups, palette)
         qdisc_ticks(axes, qdiscs, palette)
-        axes.set_ylim(0, HEADROOM * axes.get_ylim()[1])
+        axes.set_ylim(0, 1.25 * axes.get_ylim()[1])  # room for the legend
         handles = [*shade_handles(groups, palette).values()]
         axes.legend(
             handles, [_title(group) for group in groups], fontsize=9, loc="upper right",

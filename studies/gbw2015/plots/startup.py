@@ -19,7 +19,6 @@ from ..measures.startup import CODEL, FEWEST, INTERVAL_S, RRUL, dropping_state, 
 SIZE_INCH: Final = (11.4, 9.6)
 FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law
 FLOOD_SHARE: Final = 0.4  # of CoDel's colour, the rest is paper: runs cover each other
-SHOWN_S: Final = 25.0  # as Fig. 7 of gbw2015
 LABELS: Final = (
     "Wait in the queue (ms)",
     "Packets dropped (%)",
@@ -74,7 +73,7 @@ def _upload(link: str) -> float:
 
 def _over_time(axes: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Palette) -> None:
     """Draw one qdisc on one link; shares by seconds, as single drops would make them ragged."""
-    steps = rows[rows["to_s"] <= SHOWN_S]
+    steps = rows[rows["to_s"] <= 25.0]  # as Fig. 7
     waits, shares = axes
     mean = steps.groupby("from_s")["wait_ms"].mean()
     line(waits, mean.index, mean, qdisc, palette, linewidth=1.2, markevery=30)

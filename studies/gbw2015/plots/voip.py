@@ -18,9 +18,7 @@ from qdisclab.analysis.runs.settings import Setting, of_setting
 
 from ..measures.voip import cumulative
 
-DELAY_AXIS: Final = "Induced one-way delay (ms)"
 LEAST_MS: Final = 0.02  # where the axis begins
-MARKERS: Final = 8  # along a curve
 
 
 def delay_cdf(
@@ -45,7 +43,7 @@ def delay_cdf(
             if values.size:
                 _curve(axes, values, qdisc, palette, place / len(qdiscs))
         log_axis(axes.xaxis)
-        axes.set(xlim=(LEAST_MS, until_ms), xlabel=DELAY_AXIS, ylim=(0, 1.01))
+        axes.set(xlim=(LEAST_MS, until_ms), xlabel="Induced one-way delay (ms)", ylim=(0, 1.01))
         axes.set_ylabel("Cumulative probability")
 
     figure = grid(settings, delays, draw)
@@ -57,7 +55,7 @@ def _curve(axes: Axes, values: np.ndarray, qdisc: str, palette: Palette, offset:
     ms, share = cumulative(values)
     # 400 points of equal steps of probability draw the same line as 20 000 samples
     keep = np.unique(np.linspace(0, ms.size - 1, 400).astype(int))
-    every = keep.size / MARKERS
+    every = keep.size / 8  # markers along a curve
     line(
         axes, np.concatenate([[ms[0]], ms[keep], [1e6]]), np.concatenate([[0], share[keep], [1]]),
         qdisc, palette, markevery=(1 + int(every * offset), max(1, round(every))),

@@ -1,15 +1,10 @@
 """A rig as it is built: nodes, wires, and what each port does to what it sends."""
 
-from typing import Final
-
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.plots.style import Palette
 from qdisclab.emulation.model.egress import Delay, Hierarchy
 from qdisclab.emulation.model.topology import Topology
-
-COLUMN_INCH: Final = 2.0
-ROW_INCH: Final = 0.9
 
 
 def columns(topology: Topology) -> list[list[str]]:
@@ -29,7 +24,7 @@ def rig(topology: Topology, palette: Palette) -> Figure:
     """Draw the nodes from the senders to the receivers, and what holds the queue under test."""
     nodes = columns(topology)
     rows = max(len(column) for column in nodes)
-    figure = Figure(figsize=(COLUMN_INCH * len(nodes), ROW_INCH * rows + 0.9))
+    figure = Figure(figsize=(2.0 * len(nodes), 0.9 * rows + 0.9))
     axes = figure.add_axes((0, 0, 1, 1))
     axes.set_axis_off()
     axes.set_xlim(-0.6, len(nodes) - 0.4)

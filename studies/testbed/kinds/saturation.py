@@ -34,7 +34,6 @@ if TYPE_CHECKING:
 SETTLE_S = 1.0
 DATAGRAM, SMALL = 1472, 200
 DELAY_MS = 50  # of the server, in `waiting`
-DIGITS = 8  # of a value
 ALL_SENDERS = -1
 Set = Literal["saturation", "single", "goodput", "anomaly", "waiting", "three"]
 
@@ -96,7 +95,7 @@ class Saturation(TrafficSection):
                 **asdict(case),
                 "sender": sender,
                 "quantity": quantity,
-                "value": float(f"{value:.{DIGITS}g}"),
+                "value": float(f"{value:.8g}"),
             }
             for case, answer in zip(cases(self.set, run.length.seconds), answers, strict=True)
             for sender, quantity, value in quantities(case, answer)

@@ -14,7 +14,6 @@ from qdisclab.analysis.errors import DataError
 
 #: Flows of the experiments that do not vary them.
 FLOWS: Final = {"scaling_rate": 8, "scaling_packets": 8, "scaling_hosts": 128}
-HOSTS: Final = {"scaling_flows": 8}  # of two elsewhere
 
 SCALING: Final = pa.DataFrameSchema(
     {
@@ -89,7 +88,7 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
         "sweep": experiment.removeprefix("scaling_"),
         "rate_mbit_s": float(axes["link"].partition("/")[0]),
         "flows": int(axes.get("flows") or FLOWS[experiment]),
-        "hosts": int(axes.get("hosts") or HOSTS.get(experiment, 2)),
+        "hosts": int(axes.get("hosts") or (8 if experiment == "scaling_flows" else 2)),
         "joined": axes.get("packets") == "joined",
         "length_s": float(entry["length_s"]),
         **{

@@ -33,7 +33,6 @@ _BELOW: Final = {
     "stations": "a queue a station",
 }
 _STATIONS: Final = {"fast": "fast (130 Mbit/s)", "other_fast": "fast", "slow": "slow (6.5 Mbit/s)"}
-_STATION_COLORS: Final = ("codel", "fq_codel", "pie")
 _SCHEDULES: Final = {
     "2014": "one queue for all,\nas in 2014",
     "robin": "a queue each,\nin turn",
@@ -100,7 +99,7 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
     """
     figure, axes_of = panels(7.6, 3.6, columns=2)
     rows = three.set_index(three["below"].map(_SCHEDULES))
-    colors: list[Any] = [palette.color(qdisc) for qdisc in _STATION_COLORS]
+    colors: list[Any] = [palette.color(qdisc) for qdisc in ("codel", "fq_codel", "pie")]
     for axes, quantity, scale, label in zip(
         axes_of[0],
         ("_airtime", ""),
