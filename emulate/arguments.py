@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -48,17 +49,17 @@ def kernel_name(text: str) -> str:
     return path.parent.name if path.name == "linux" else text
 
 
-def quantity(kind: type[Q], text: str | None, option: str, example: str) -> Q | None:
+def quantity(parse: Callable[[str], Q], text: str | None, option: str) -> Q | None:
     """Return the quantity of an option's text, if any; raise `ConfigError` for another text."""
     try:
-        return None if text is None else kind.parse(text, example)
+        return None if text is None else parse(text)
     except UnitError as error:
         raise ConfigError(str(error), option) from error
 
 
 def memory(text: str | None) -> Size | None:
     """Return the memory that `--memory` names; raise `ConfigError` for less than a guest needs."""
-    size = quantity(Size, text, "--memory", MEMORY)
+    size = quantity(partial(Size.parse, example=MEMORY), text, "--memory")
     if size is not None and size < LEAST_MEMORY:
         what = f"'{size}' is not a possible memory of a guest"
         raise ConfigError(what, "--memory", f"give '{LEAST_MEMORY}' or more")

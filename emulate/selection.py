@@ -6,12 +6,12 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from qdisclab.emulate.arguments import Once, kernel_name, whole
+from qdisclab.emulate.arguments import Once, kernel_name, quantity, whole
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.errors import ConfigError, Lacking
 from qdisclab.emulation.kernel import check_named
 from qdisclab.emulation.model.run import Run
-from qdisclab.emulation.model.units import Duration, UnitError
+from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.study import trust
 from qdisclab.emulation.study.source import Source
 
@@ -86,7 +86,7 @@ def selection(
         qdisc=args.qdisc,
         cc=args.cc,
         seed=args.seed,
-        length=_length(getattr(args, "length", None)),
+        length=quantity(Duration.of_seconds, getattr(args, "length", None), "--length"),
         era=args.era,
         kernel=args.kernel,
         settings=settings(args.settings),
@@ -124,12 +124,3 @@ def settings(given: Iterable[str]) -> dict[str, list[Any]]:
             raise ConfigError(f"'{axis}' is an option of its own", "--set", f"write --{axis}")
         values.setdefault(axis, []).append(source.value)
     return values
-
-
-def _length(text: str | None) -> Duration | None:
-    if text is None:
-        return None
-    try:
-        return Duration.of_seconds(text)
-    except UnitError as error:
-        raise ConfigError(str(error), "--length") from error

@@ -51,9 +51,7 @@ def _experiments() -> dict[str, Experiment]:
     return all_labels(experiments())
 
 
-@cache  # to find one takes a look at the folders of all
-def _study(folder: Path) -> study.StudyFolder:
-    return study.study_at(folder)
+_study = cache(study.study_at)  # to find one takes a look at the folders of all
 
 
 @cache  # several figures show a cell

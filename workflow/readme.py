@@ -23,6 +23,7 @@ import textwrap
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from statistics import median
 from typing import Any, Final
@@ -321,22 +322,18 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
     Raises ValueError for a name that is not known, and what the tables raise.
     """
     own = results.of(study) if study else results
-    match name:
-        case "figures":
-            return figures_table(results.figures)
-        case "claims":
-            return claims_table(results.claims)
-        case "cited":
-            return cited_table(results.claims, text)
-        case "today":
-            return today_table(own.claims)
-        case "eras":
-            return eras_table(own.claims)
-        case "disagreements":
-            return disagreements_table(own.claims)
-        case "table":
-            return figure_table(results.figures, words)
-    raise ValueError(f"'{name}' is none of the parts that are generated")
+    parts = {
+        "figures": partial(figures_table, results.figures),
+        "claims": partial(claims_table, results.claims),
+        "cited": partial(cited_table, results.claims, text),
+        "today": partial(today_table, own.claims),
+        "eras": partial(eras_table, own.claims),
+        "disagreements": partial(disagreements_table, own.claims),
+        "table": partial(figure_table, results.figures, words),
+    }
+    if name not in parts:
+        raise ValueError(f"'{name}' is none of the parts that are generated")
+    return parts[name]()
 
 
 def filled(text: str, results: Results, study: str = "") -> str:

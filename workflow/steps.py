@@ -168,19 +168,13 @@ def _was_written(page: Path) -> bool:
     return False
 
 
-def _run(options: list[str]) -> int:
-    from qdisclab.emulate import cli
-
-    return cli.main(["run", *options])
-
-
 def _main_of(module: str, options: list[str]) -> int:
     return int(importlib.import_module(module).main(options))
 
 
 STEPS: Mapping[str, Callable[[list[str]], int]] = {
     "figure": _figure,
-    "run": _run,
+    "run": lambda options: _main_of("qdisclab.emulate.cli", ["run", *options]),
     "measures": partial(_main_of, "qdisclab.analysis.measures.__main__"),
     "claims": partial(_main_of, "qdisclab.analysis.site.claims"),
     "report": partial(_main_of, "qdisclab.analysis.site.report"),

@@ -94,10 +94,9 @@ def _report(name: str) -> dict[str, Any]:
         for point in experiment.points
         for note in remarks.of_point(point)
     )
-    counts = [(len(experiment.points), len(experiment.seeds)) for experiment in chosen]
     experiments = [
-        {"id": experiment.id, "points": points, "runs": points * seeds}
-        for experiment, (points, seeds) in zip(chosen, counts, strict=True)
+        {"id": of.id, "points": len(of.points), "runs": len(of.points) * len(of.seeds)}
+        for of in chosen
     ]
     report = {"file": str(path), "valid": True, "experiments": experiments}
     return {**report, "notes": list(notes)} if notes else report

@@ -17,6 +17,7 @@ import sys
 import tempfile
 from contextlib import suppress
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 from qdisclab.emulate.arguments import (
@@ -261,7 +262,7 @@ def _node(name: str, rig: Run | None, where: str) -> str:
 
 
 def _timeout(text: str | None) -> Duration:
-    timeout = quantity(Duration, text, "--timeout", "10 min")
+    timeout = quantity(partial(Duration.parse, example="10 min"), text, "--timeout")
     if timeout is not None and not timeout.nanoseconds:
         raise ConfigError("a timeout of 0 leaves no time", "--timeout", "give more than 0")
     return execution.TIMEOUT if timeout is None else timeout

@@ -6,9 +6,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
+from qdisclab.emulate.arguments import quantity
 from qdisclab.emulation.captures import pair
-from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.units import Rate, UnitError
+from qdisclab.emulation.model.units import Rate
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,8 @@ def run(args: argparse.Namespace) -> int:
     """Print the numbers of each group."""
     from qdisclab.analysis.measures import packets  # pandas takes a second to import
 
-    rate = _rate(args.rate)
+    given = quantity(Rate.parse, args.rate or None, "--rate")
+    rate = given.bits_per_second if given else 0
     with tempfile.TemporaryDirectory(prefix="packets-") as folder:
         target = args.output or Path(folder) / "packets.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)
@@ -49,10 +50,3 @@ def run(args: argparse.Namespace) -> int:
     print(f"; {counts.strangers:,} others came out" if counts.strangers else "", end="")
     print(f", {counts.early:,} before they went in: by one clock?" if counts.early else "")
     return 0
-
-
-def _rate(text: str | None) -> int:
-    try:
-        return Rate.parse(text).bits_per_second if text else 0
-    except UnitError as error:
-        raise ConfigError(str(error), "--rate") from error

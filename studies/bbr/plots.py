@@ -29,12 +29,10 @@ Bounds = Mapping[str, tuple[float, float]]
 
 def statements(script: Path) -> dict[int, str]:
     """Return what each case is about, from the script that has them."""
-    functions = [node for node in ast.parse(script.read_text()).body
-                 if isinstance(node, ast.FunctionDef)]  # fmt: skip
     return {
         int(node.name[1:]): ast.get_docstring(node) or ""
-        for node in functions
-        if node.name[1:].isdigit()
+        for node in ast.parse(script.read_text()).body
+        if isinstance(node, ast.FunctionDef) and node.name[1:].isdigit()
     }
 
 

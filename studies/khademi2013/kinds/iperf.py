@@ -68,10 +68,10 @@ class Iperf(TrafficSection):
         """Return the flows, their pairs, and the places where packets are captured."""
         interval = self.ping_interval
         tool: dict[str, Any] = {"tool": "iperf"}
+        places = [{"node": node, "interface": name} for node, name in topology.observed]
         pairs, flows = list(topology.pairs), self.flows
         if topology.media:
-            counted = [{"node": node, "interface": name} for node, name in topology.observed[1:2]]
-            tool = {"tool": "stations", "servers": ["iperf"], "counted": counted}
+            tool = {"tool": "stations", "servers": ["iperf"], "counted": places[1:2]}
         if self.both_ways:  # flows take the pairs in turn
             pairs += [(receiver, sender) for sender, receiver in topology.pairs]
             flows *= 2
@@ -86,9 +86,7 @@ class Iperf(TrafficSection):
                 {"sender": sender, "receiver": receiver, "address": topology.port(receiver).ip}
                 for sender, receiver in pairs
             ],
-            "captures": [
-                {"node": node, "interface": interface} for node, interface in topology.observed
-            ],
+            "captures": places,
         }
 
     def record(

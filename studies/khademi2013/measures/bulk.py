@@ -57,12 +57,8 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     Raises DataError."""
     record = read_record(run)
     mixed = "both_ways" in record
-    wanted = [
-        "queuing",
-        "rtt",
-        "goodput",
-        *(("up_rtt", "up_sojourn", "up_goodput") if mixed else ()),
-    ]
+    wanted = ["queuing", "rtt", "goodput"]
+    wanted += ["up_rtt", "up_sojourn", "up_goodput"] if mixed else []
     rows = run_quantiles([run], wanted, jobs=1).set_index("quantity").to_dict("index")
     numbers = {
         f"{WIRELESS[quantity]}_{name}_ms": float(rows[quantity][share])
@@ -77,19 +73,16 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
     }
     packets = read_packets(run)  # while the load ran: starving flows send most of theirs later
     dropped = packets["fate"] == "dropped"
-    upward = packets["up"]
-    shares = {"packets_dropped_percent": 100 * float(dropped[~upward].mean())}
+    numbers["packets_dropped_percent"] = 100 * float(dropped[~packets["up"]].mean())
     if mixed:
-        shares["acks_dropped_percent"] = 100 * float(dropped[upward].mean())
-    return {**numbers, **shares}
+        numbers["acks_dropped_percent"] = 100 * float(dropped[packets["up"]].mean())
+    return numbers
 
 
 def measure(run: RunFile) -> Mapping[str, float]:
     """Percentiles of the queuing delay, goodput, marks and drops; raises DataError."""
     row = run_quantiles([run], ["queuing"], jobs=1).iloc[0]
     goodput = goodput_intervals(run)
-    ordered = sorted(goodput)
-    middle = (ordered[(len(ordered) - 1) // 2] + ordered[len(ordered) // 2]) / 2
     off_target_ms = abs(float(row["p50"]) - span_ms(axes(run), "target"))
     each_second = goodput_intervals(run, 1.0)
     packets = read_packets(run)
@@ -104,7 +97,7 @@ def measure(run: RunFile) -> Mapping[str, float]:
         "queuing_tail_ms": float(row["p90"] - row["p10"]),
         **({} if math.isnan(off_target_ms) else {"queuing_off_target_ms": off_target_ms}),
         "goodput_mean_mbit_s": float(goodput.mean()),
-        "goodput_median_mbit_s": float(middle),
+        "goodput_median_mbit_s": float(np.median(goodput)),
         "packets_marked": float(row["packets_marked"]),
         "packets_dropped": float(row["packets_dropped"]),
         "sawtooth_kb": float(row["flight_p90"] - row["flight_p10"]) / 1000,

@@ -57,9 +57,7 @@ def compare(table: pd.DataFrame) -> pd.DataFrame:
 
 def phy(row: pd.Series) -> wifi.Phy:
     """Return the medium and rate of a case."""
-    return wifi.Phy(
-        row["rate_mbit_s"], row["mcs"], row["width_mhz"], row["short_gi"], row["band_ghz"]
-    )
+    return wifi.Phy(*row[["rate_mbit_s", "mcs", "width_mhz", "short_gi", "band_ghz"]])
 
 
 def theory(row: pd.Series) -> float:
