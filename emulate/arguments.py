@@ -70,12 +70,9 @@ class Once(argparse.Action):
     """Of an option that can be given once: of two values one would be dropped without a word."""
 
     def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None,
-        option_string: str | None = None,
-    ) -> None:
+        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None, option_string: str | None = None,
+    ) -> None:  # fmt: skip
         if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, "is given twice; leave one of them out")
         setattr(namespace, self.dest, values)

@@ -38,19 +38,15 @@ _AGAINST = ["rrul-10", "rrul-100"]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate bench`."""
     parser.add_argument(
-        "--scenario",
-        action="append",
-        metavar="NAME",
+        "--scenario", action="append", metavar="NAME",
         help=f"{', '.join(bench.SCENARIOS)} (default: all, with --against "
         f"{', '.join(_AGAINST)}); can be given more than once",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--experiment",
-        action="append",
-        metavar="STUDY/NAME",
+        "--experiment", action="append", metavar="STUDY/NAME",
         help="in place of scenarios, each cell of that experiment with its own length; can be given"
         " more than once",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
     )

@@ -70,39 +70,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
     parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
     parser.add_argument(
-        "--output",
-        type=Path,
-        metavar="DIR",
+        "--output", type=Path, metavar="DIR",
         help="folder for stdout, stderr, the files that the command leaves and a record of all "
         "that they depend on; made anew each time",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME",
+        "--package", action="append", default=[], metavar="NAME",
         help="a Debian package that the guest has besides, with what it needs; can be given "
         "more than once",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
+        "--file", action="append", default=[], metavar="PATH",
         help="a file or folder below the current one that is copied besides; can be given "
         "more than once",
-    )
+    )  # fmt: skip
     parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
         "--timeout", help="virtual time after which the command is given up (default: '1 h')"
     )
     parser.add_argument(
-        "--patience",
-        type=seconds,
-        default=vm.HANG_S,
-        metavar="SECONDS",
+        "--patience", type=seconds, default=vm.HANG_S, metavar="SECONDS",
         help="wall time in s that the command may compute without sleeping (default: %(default)g)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--kernel",
         type=kernel_name,
@@ -214,15 +203,10 @@ def requested(args: argparse.Namespace) -> tuple[Execution, str]:
         if len(words) == 2:
             raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
     wanted = Execution(
-        command=tuple(words),
-        seed=args.seed,
-        files=taken(words, args.file, Path.cwd()),
-        rig=rig,
+        command=tuple(words), seed=args.seed, files=taken(words, args.file, Path.cwd()), rig=rig,
         node=None if args.node is None else _node(args.node, rig, "--node"),
-        memory=memory(args.memory),
-        timeout=_timeout(args.timeout),
-        looks=args.looks,
-    )
+        memory=memory(args.memory), timeout=_timeout(args.timeout), looks=args.looks,
+    )  # fmt: skip
     _check_output(args.output)
     wanted.check_room()
     if not 0 <= wanted.seed < 2**64:

@@ -37,12 +37,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_selection(parser, needed=False)
     add_length(parser)
     parser.add_argument(
-        "--run-file",
-        type=Path,
-        metavar="FILE",
+        "--run-file", type=Path, metavar="FILE",
         help="in place of an experiment and its options: the runs that a file asks for, as a job "
         "of a cluster gets them",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--output",
         type=Path,
@@ -66,12 +64,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "status is that of the first that did",
     )
     parser.add_argument(
-        "--keep",
-        type=Path,
-        default=cache_dir("failed"),
+        "--keep", type=Path, default=cache_dir("failed"),
         help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
         "'failed' in the cache folder)",
-    )
+    )  # fmt: skip
     add_probes(parser)
     parser.add_argument(
         "--raw",
@@ -93,13 +89,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
 def add_probes(parser: argparse.ArgumentParser) -> None:
     """Add the option that says what is recorded beside the data of runs."""
     parser.add_argument(
-        "--probe",
-        action="append",
-        default=[],
+        "--probe", action="append", default=[],
         help="what to record beside the data, which stay the same bytes: "
         + forms()
         + " (docs/probes.md); can be given more than once",
-    )
+    )  # fmt: skip
 
 
 def _requested(args: argparse.Namespace, lacking: dict[str, Lacking]) -> tuple[Run, ...]:
@@ -164,16 +158,9 @@ def run(args: argparse.Namespace) -> int:
             _warn_stale(run, result, built, root)
 
     campaign.do(
-        runs,
-        built,
-        root,
-        output,
-        jobs=args.jobs,
-        options=options,
-        bars=sys.stderr.isatty(),
-        on_result=report,
-        on_failure=fail if args.keep_going else None,
-    )
+        runs, built, root, output, jobs=args.jobs, options=options, bars=sys.stderr.isatty(),
+        on_result=report, on_failure=fail if args.keep_going else None,
+    )  # fmt: skip
     _note_twins(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)

@@ -70,11 +70,8 @@ def read(run: Run, place: Place, path: Path) -> Passages:
                 "source": _sources(table),
             }
         ),
-        load,
-        DIRECTIONS[place],
-        run.length.nanoseconds,
-        _capacity_bits(run, place, rates),
-    )
+        load, DIRECTIONS[place], run.length.nanoseconds, _capacity_bits(run, place, rates),
+    )  # fmt: skip
 
 
 def _capacity_bits(run: Run, place: Place, changes: list[tuple[float, float]]) -> float:

@@ -28,15 +28,9 @@ QUANTITIES: Final = {  # metric -> what it is, and its unit
 
 
 def find_ablation(
-    root: Path,
-    paper: str,
-    experiment: str,
-    *,
-    qdiscs: Sequence[str],
-    ccs: Sequence[str],
-    link: str,
-    length: str = "",
-) -> list[RunFile]:
+    root: Path, paper: str, experiment: str, *, qdiscs: Sequence[str], ccs: Sequence[str],
+    link: str, length: str = "",
+) -> list[RunFile]:  # fmt: skip
     """Return the runs of `eras_of`, whole or as their measures; DataError if there is none."""
     require_texts("qdiscs", qdiscs)
     wanted = {qdisc: eras_of(qdisc) for qdisc in qdiscs}

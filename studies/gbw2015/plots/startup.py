@@ -20,15 +20,11 @@ SIZE_INCH: Final = (11.4, 9.6)
 FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law
 FLOOD_SHARE: Final = 0.4  # of CoDel's colour, the rest is paper: runs cover each other
 LABELS: Final = (
-    "Wait in the queue (ms)",
-    "Packets dropped (%)",
-    "Drops of CoDel's\nfirst dropping state",
-)
+    "Wait in the queue (ms)", "Packets dropped (%)", "Drops of CoDel's\nfirst dropping state",
+)  # fmt: skip
 TIMES: Final = (
-    "",
-    "Time since RRUL's uploads began (s)",
-    "Time since 0.1 s before the first drop (s)",
-)
+    "", "Time since RRUL's uploads began (s)", "Time since 0.1 s before the first drop (s)",
+)  # fmt: skip
 
 
 def start(table: pd.DataFrame, palette: Palette) -> Figure:

@@ -24,15 +24,9 @@ WIFI_TICKS = 10
 
 
 def reduce(
-    out: Path,
-    topology: Topology,
-    about: About,
-    number: int,
-    base_rtt: Duration,
-    *,
-    both_ways: bool = False,
-    pinged: bool = False,
-) -> Reduced:
+    out: Path, topology: Topology, about: About, number: int, base_rtt: Duration, *,
+    both_ways: bool = False, pinged: bool = False,
+) -> Reduced:  # fmt: skip
     """Reduce what a guest left in `out` after `number` flows and, `both_ways`, as many back.
 
     Raises what `flows.read` raises.

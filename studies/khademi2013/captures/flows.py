@@ -126,16 +126,9 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
         table[table["sender"].isin(wired) & (table["port"] != rings.PING)] for table in (data, back)
     )
     return Flows(
-        queue,
-        queued,
-        len(rtt_ns),
-        delivered,
-        totals,
-        flights(*outward),
-        during(samples, began_ns),
-        read_pings(out, data[data["port"] == rings.PING], began_ns),
-        began_ns,
-    )
+        queue, queued, len(rtt_ns), delivered, totals, flights(*outward), during(samples, began_ns),
+        read_pings(out, data[data["port"] == rings.PING], began_ns), began_ns,
+    )  # fmt: skip
 
 
 def with_exits(followed: Followed) -> pd.DataFrame:
