@@ -1,7 +1,5 @@
 """Values of command-line options that several subcommands have."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections.abc import Callable, Sequence

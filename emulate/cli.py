@@ -3,8 +3,6 @@
 Only the module of the subcommand that is asked for is imported.
 """
 
-from __future__ import annotations
-
 import argparse
 import atexit
 import gc

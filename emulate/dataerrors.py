@@ -1,7 +1,5 @@
 """The error of a command that takes more than the core's packages."""
 
-from __future__ import annotations
-
 import re
 
 from qdisclab.emulation.errors import MissingTool

@@ -1,7 +1,5 @@
 """Kernels by their names, built with their progress shown."""
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager

@@ -1,7 +1,5 @@
 """Options that select runs of an experiment, and the runs that they select."""
 
-from __future__ import annotations
-
 import argparse
 from collections.abc import Iterable
 from typing import Any

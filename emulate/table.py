@@ -1,7 +1,5 @@
 """Tables on standard output: aligned and coloured at a terminal, tab-separated elsewhere."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import sys

@@ -4,8 +4,6 @@ A module of its own, since processes of multiprocessing import again what their 
 by, unless it has this name.
 """
 
-from __future__ import annotations
-
 import os
 import sys
 import traceback

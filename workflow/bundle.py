@@ -3,8 +3,6 @@
 What the user's cache lacks is built first. `emulation.host.bundle` unpacks it, once installed.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import lzma

@@ -4,8 +4,6 @@ A line is a digest and a path, as sha256sum(1) writes and checks them. Logs of k
 names any more, as after `emulate run --again`, are removed before.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import sys

@@ -4,8 +4,6 @@ Where Snakemake itself was killed, its jobs go on. The next call would do their 
 same time, so `python -m workflow.cluster cancel` ends them first. What they had done stays.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import shutil

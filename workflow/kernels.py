@@ -1,7 +1,5 @@
 """Kernels of notebooks that are processes of `workflow.steps`, for papermill."""
 
-from __future__ import annotations
-
 import os
 import uuid
 from pathlib import Path

@@ -3,8 +3,6 @@
 The fork server of `workflow.steps` imports this module, and all of its processes share the result.
 """
 
-from __future__ import annotations
-
 import gc
 import importlib
 import os

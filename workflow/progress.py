@@ -6,8 +6,6 @@ learns from how long they really take. `workflow.reproduce` registers the plugin
 `LogHandler.work` and, when Snakemake has ended, prints what failed.
 """
 
-from __future__ import annotations
-
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field

@@ -5,8 +5,6 @@ user's cache lacks. The file says only what runs depend on, so that the same ker
 no news to what comes after it.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -4,8 +4,6 @@ Both wheels, the source distribution, an archive that needs no network (`offline
 of them. `.zenodo.json` and `codemeta.json` are written from CITATION.cff and pyproject.toml.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

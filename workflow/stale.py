@@ -1,8 +1,6 @@
 """`python -m workflow.stale data` tells how many of the runs below a folder are stale, and why
 (`emulation.checks.stale`)."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from collections import Counter

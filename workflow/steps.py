@@ -7,8 +7,6 @@ such processes, too. Where nobody serves, as on another machine of a cluster, th
 step itself. A step ends when the command that asked for it, or who serves it, has ended.
 """
 
-from __future__ import annotations
-
 import importlib
 import multiprocessing
 import os

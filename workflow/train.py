@@ -12,8 +12,6 @@ those of functions that changed. The kernel that counts writes beside its object
 outside of the wall that other guests have.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

@@ -13,8 +13,6 @@ identical) and `against` (with --against: scenario, simulator, repeats, its quan
 by how much it is faster here).
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

@@ -7,8 +7,6 @@ first with the kernel that is there. Of several runs the mean counts. A commit t
 or boot is skipped. The checkout stays as it is.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import shutil

@@ -3,8 +3,6 @@
 Validate studies; run nothing.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

@@ -5,8 +5,6 @@ recorded captures, the first sample, qdisc counters, what they were made of. Exi
 where they are equal, 1 where they differ.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from pathlib import Path

@@ -6,8 +6,6 @@ same relative path; all else is the guest's: programs of its Debian packages, pa
 '/'. An unchanged Mininet script runs with 'python3 SCRIPT'. The exit status is the command's.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import shlex
@@ -30,12 +28,7 @@ from qdisclab.emulate.arguments import (
     whole,
 )
 from qdisclab.emulate.kernels import named
-from qdisclab.emulation.errors import (
-    ConfigError,
-    EmulationError,
-    GuestHung,
-    NotReproduced,
-)
+from qdisclab.emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from qdisclab.emulation.host import cpus, seal
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs, vm

@@ -1,7 +1,5 @@
 """`emulate kernel`: build one, list those built, pack one as a file and fetch it."""
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

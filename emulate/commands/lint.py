@@ -9,8 +9,6 @@ be read.
 them where the file cannot be read.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 from dataclasses import asdict

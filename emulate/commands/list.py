@@ -4,8 +4,6 @@ List the experiments of the shipped studies, or of one, or the points of one exp
 virtual and wall time of their runs. Nothing is run.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import os

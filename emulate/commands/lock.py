@@ -4,8 +4,6 @@ Show the locked versions of the kernels' sources and of the guest's packages, an
 machine's cache has instead of them.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 

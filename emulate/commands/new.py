@@ -4,8 +4,6 @@ Make a folder with a study of your own that runs as it is: a rig, two experiment
 figure, to be changed. docs/your-own-study.md leads on.
 """
 
-from __future__ import annotations
-
 import argparse
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`emulate packets IN.pcap OUT.pcap`: what became of the packets of a queue, by two captures."""
 
-from __future__ import annotations
-
 import argparse
 import tempfile
 from pathlib import Path

@@ -5,8 +5,6 @@ has of it. --link, --qdisc, --cc, --seed and --set can be given more than once. 
 output folder has already is not done again.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys

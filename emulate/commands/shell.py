@@ -7,8 +7,6 @@ virtual, as in a run and in 'emulate exec', which does more. Without a terminal,
 read from standard input.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 import tempfile

@@ -6,8 +6,6 @@ status, as the kernel's selftests. What hangs ends by itself, and the others go 
 where none fails, 1 where one does.
 """
 
-from __future__ import annotations
-
 import argparse
 import os
 import sys

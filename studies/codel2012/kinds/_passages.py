@@ -1,7 +1,5 @@
 """The packets that came to a queue between the gateways, from the table of the probe `packets`."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from pathlib import Path

@@ -5,8 +5,6 @@ github.com/dtaht/ns2): senders on one side, receivers on the other, the queue un
 gateways. The round-trip times of the bulk senders differ a little there, as they do here.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from math import gcd
 from typing import Literal

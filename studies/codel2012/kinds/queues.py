@@ -3,8 +3,6 @@
 One row per queue and source of its packets, and one of all together.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

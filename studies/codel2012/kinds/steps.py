@@ -1,7 +1,5 @@
 """The probe `steps`: what a queue between the gateways did in each step of 50 ms."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The packets of a connection, moving: a slider over time and a button that plays it."""
 
-from __future__ import annotations
-
 from io import BytesIO
 from typing import Final
 

@@ -5,8 +5,6 @@ stations, are then data of the downlink and acknowledgments of the uplink; the r
 acknowledgment is that of the synthetic packet pair that it ends.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What flows deliver: the bytes that are new to the receiver, and how many of them iperf read."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

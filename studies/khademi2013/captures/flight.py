@@ -1,7 +1,5 @@
 """How much each flow has in flight: its window, seen by the captures at its ends."""
 
-from __future__ import annotations
-
 import numpy as np
 import pandas as pd
 

@@ -1,7 +1,5 @@
 """TCP flows: each packet followed from its sender through the queue under test to its receiver."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import dataclass
 from ipaddress import IPv4Address

@@ -1,7 +1,5 @@
 """Pings: the round trips that ping printed, joined to the requests that it sent."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

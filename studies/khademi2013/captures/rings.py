@@ -4,8 +4,6 @@ A ring has frames as the kernel filled it: 128 bytes each, the kernel's header (
 linux/if_packet.h) and the first bytes of the packet.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import zlib

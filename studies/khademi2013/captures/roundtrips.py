@@ -1,7 +1,5 @@
 """Round-trip times by synthetic packet pairs (Zander and Armitage, LCN 2013)."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 

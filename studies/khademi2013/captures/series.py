@@ -5,8 +5,6 @@ the step before: goodput of each flow, and the mean round trip of all synthetic 
 began then; the statistics of the qdisc under test are those at t.
 """
 
-from __future__ import annotations
-
 import math
 from collections.abc import Iterable
 from datetime import UTC, datetime

@@ -6,8 +6,6 @@ intervals, so that a file has half the size of one with exact sojourn times. The
 of sojourn times are stored elsewhere (`summary`).
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -8,8 +8,6 @@ traffic: {kind: pairs, senders: 64, flows: 128, length: 10 s}
 All else is as `emulation.kinds.traffic.programs` says.
 """
 
-from __future__ import annotations
-
 from typing import Any, Literal
 
 from pydantic import ConfigDict, model_validator
