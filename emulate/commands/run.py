@@ -66,7 +66,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
         "'failed' in the cache folder)",
     )  # fmt: skip
-    add_probes(parser)
+    parser.add_argument(
+        "--probe", action="append", default=[],
+        help="what to record beside the data, which stay the same bytes: "
+        + forms()
+        + " (docs/probes.md); can be given more than once",
+    )  # fmt: skip
     parser.add_argument(
         "--raw",
         action="store_true",
@@ -82,16 +87,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
     add_unconfined(parser)
-
-
-def add_probes(parser: argparse.ArgumentParser) -> None:
-    """Add the option that says what is recorded beside the data of runs."""
-    parser.add_argument(
-        "--probe", action="append", default=[],
-        help="what to record beside the data, which stay the same bytes: "
-        + forms()
-        + " (docs/probes.md); can be given more than once",
-    )  # fmt: skip
 
 
 def _requested(args: argparse.Namespace, lacking: dict[str, Lacking]) -> tuple[Run, ...]:

@@ -95,11 +95,8 @@ def rows(link: str, setting: str, options: argparse.Namespace) -> pd.DataFrame:
         if options.way in ("both", way):
             table = packets.read(f"{record.with_suffix('')}.{port}.packets.parquet")
             digest = hashlib.sha256(files[way].read_bytes()).hexdigest()
-            about = (link, way, setting, options.way, options.era, options.seed)
-            about = dict(zip(KEY, about, strict=True)) | {
-                "linux": run.kernel,
-                "trace": files[way].name,
-            }
+            key = (link, way, setting, options.way, options.era, options.seed)
+            about = dict(zip(KEY, key, strict=True), linux=run.kernel, trace=files[way].name)
             found.append(about | measured(table, lines[way], end_ms) | {"trace_sha256": digest})
     return pd.DataFrame(found)
 

@@ -20,14 +20,8 @@ from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.emulation.datafile import ROWS, read_rows
 
-DELAYS: Final = {
-    "p25_ms": "p25_ms",
-    "p50_ms": "median_ms",
-    "p75_ms": "p75_ms",
-    "p95_ms": "p95_ms",
-    "p100_ms": "longest_ms",
-    "mean_ms": "mean_ms",
-}
+DELAYS: Final = ("p25_ms", "p50_ms", "p75_ms", "p95_ms", "p100_ms", "mean_ms")
+CALLED: Final = {"p50_ms": "median_ms", "p100_ms": "longest_ms"}
 ALL: Final = "all"  # the row of all sources together
 MOST_MS: Final = 90.0  # Dynamic Links: "less than 90ms 95% of the total simulation time"
 FRAME_BITS: Final = 8 * 1514
@@ -35,11 +29,9 @@ AFTER_S: Final = 10.0  # after a change of the rate
 USED_PERCENT: Final = 60.0  # Static Link Rates: "over 60% utilization"
 
 NAMES: Final = {
-    "median_ms": "queue_median_ms",
-    "p75_ms": "queue_p75_ms",
-    "p95_ms": "queue_p95_ms",
-    "longest_ms": "queue_longest_ms",
-    "mean_ms": "queue_mean_ms",
+    **{
+        name: f"queue_{name}" for name in ("median_ms", "p75_ms", "p95_ms", "longest_ms", "mean_ms")
+    },
     "utilisation_percent": "utilisation_percent",
     "dropped_percent": "queue_dropped_percent",
     "jain": "drop_share_jain",
@@ -119,7 +111,7 @@ def _queue(sources: pd.DataFrame) -> dict[str, Any]:
         "utilisation_percent": 100 * float(whole["utilisation"]),
         "dropped_percent": 100 * dropped / max(1, sent + dropped),
         "jain": jain(shares) if len(shares) > 1 else np.nan,
-        **{ours: float(whole[name]) for name, ours in DELAYS.items()},
+        **{CALLED.get(name, name): float(whole[name]) for name in DELAYS},
     }
 
 

@@ -30,14 +30,9 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
     record = read_record(file)
     with usable(file):
         varied = axes(file)
-        about = {**facts(file, record), "mtu_link": _mtu_link(varied), "family": family(varied)}
+        link = f"{_bandwidth(_rate(varied['link']))} {varied.get('mtu', '1500')}\xa0B"
+        about = {**facts(file, record), "mtu_link": link, "family": family(varied)}
     return [{**about, **queue} for queue in gateways.read_run(file)]
-
-
-def _mtu_link(run_axes: Mapping[str, str]) -> str:
-    """`128 kbit/s 500 B`."""
-    mtu = run_axes.get("mtu", "1500")
-    return f"{_bandwidth(_rate(run_axes['link']))} {mtu}\xa0B"
 
 
 def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:

@@ -12,16 +12,12 @@ from typing import Final
 
 import pandas as pd
 
-from qdisclab.analysis.measures.metrics import GOODPUT, INDUCED, means
+from qdisclab.analysis.measures.metrics import COLUMNS, means
 from qdisclab.analysis.measures.table import measure_runs
 from qdisclab.analysis.runs.axes import axes
 from qdisclab.analysis.runs.dataset import RunFile
 
-QUANTITIES: Final = {
-    INDUCED: "induced_latency",
-    GOODPUT["download"]: "goodput",
-    GOODPUT["upload"]: "goodput",
-}
+QUANTITIES: Final = {column: metric for column, metric, *_ in COLUMNS}
 """A metric of what is measured -> the metric of published values that it belongs to."""
 
 CLOCK: Final = re.compile(r"[+]ticks_(\d+)([mu]s)")

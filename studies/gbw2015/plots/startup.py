@@ -33,7 +33,7 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
     Above are RRUL's waits and shares of packets dropped over time, means over runs, below the drops
     of CoDel's first dropping state beside its control law.
     """
-    links = sorted(set(table["link"]), key=_upload)
+    links = sorted(set(table["link"]), key=lambda link: float(link.split("/")[1]))
     figure, axes_of = panels(*SIZE_INCH, 3, len(links))
     for column, link in enumerate(links):
         here = table[table["link"] == link]
@@ -61,10 +61,6 @@ def _flood(palette: Palette) -> str:
     pair = zip(to_rgb(palette.color(CODEL)), to_rgb(palette.paper), strict=True)
     red, green, blue = (FLOOD_SHARE * ink + (1 - FLOOD_SHARE) * paper for ink, paper in pair)
     return to_hex((red, green, blue))
-
-
-def _upload(link: str) -> float:
-    return float(link.split("/")[1])
 
 
 def _over_time(axes: np.ndarray, rows: pd.DataFrame, qdisc: str, palette: Palette) -> None:

@@ -46,11 +46,8 @@ def delivered_bytes(
 
     A flow none of whose packets reached its receiver has no total.
     """
-    named = offered.drop_duplicates("flow")
-    numbers = {
-        (int(sender), int(port)): int(flow)
-        for sender, port, flow in named[["sender", "port", "flow"]].to_numpy()
-    }
+    named = offered.drop_duplicates("flow")[["sender", "port", "flow"]].to_numpy().tolist()
+    numbers = {(sender, port): flow for sender, port, flow in named}
     delivered = np.zeros((len(numbers), steps), dtype=np.int64)
     totals: dict[Flow, int] = {}
     arrived = data.dropna(subset="time_ns_then").sort_values("time_ns_then", kind="stable")
