@@ -79,11 +79,10 @@ class Once(argparse.Action):
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
     """Add `--unconfined`, which `emulate.cli` puts into effect."""
     parser.add_argument(
-        "--unconfined",
-        action="store_true",
+        "--unconfined", action="store_true",
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that has none to give, and only what you trust",
-    )
+    )  # fmt: skip
 
 
 def warn(text: str) -> None:

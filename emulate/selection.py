@@ -23,10 +23,9 @@ NULL = ("null", "~")
 def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add the options that select runs of an experiment."""
     parser.add_argument(
-        "experiment",
-        nargs=None if needed else "?",
+        "experiment", nargs=None if needed else "?",
         help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
-    )
+    )  # fmt: skip
     trust.add_option(parser)
     parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
     parser.add_argument(
@@ -43,11 +42,10 @@ def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> No
         "traffic.flows=8; several values of one make a sweep",
     )  # fmt: skip
     parser.add_argument(
-        "--era",
-        action=Once,
+        "--era", action=Once,
         help="behaviour of the kernel: modern, 2014, or with a switch more or less: "
         "2014-no_gso (docs/eras.md; default: the study's, or else modern)",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--kernel", action=Once, type=kernel_name,
         help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "

@@ -55,11 +55,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate exec`."""
     parser.usage = "emulate exec [OPTION]... -- COMMAND [ARGUMENT]..."
     parser.add_argument(
-        "--rig",
-        metavar="SELECTION",
+        "--rig", metavar="SELECTION",
         help="build the rig of the first run that this selects, in the words of 'emulate shell': "
         "'mine/first --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
-    )
+    )  # fmt: skip
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
     parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
     parser.add_argument(
@@ -86,22 +85,19 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="wall time in s that the command may compute without sleeping (default: %(default)g)",
     )  # fmt: skip
     parser.add_argument(
-        "--kernel",
-        type=kernel_name,
+        "--kernel", type=kernel_name,
         help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--looks",
-        action="store_true",
+        "--looks", action="store_true",
         help="let what a program does to wait without sleeping take 256 ns each: times(2), coarse "
         "clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--check",
-        action="store_true",
+        "--check", action="store_true",
         help="do it twice, the second time beside processes that want the same CPUs, and name "
         "the first byte that differs",
-    )
+    )  # fmt: skip
     add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 

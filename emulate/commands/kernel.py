@@ -23,11 +23,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--series", help=f"of releases, {listed}")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
     build.add_argument(
-        "--tree",
-        type=Path,
+        "--tree", type=Path,
         help="a checkout of Linux, or an unpacked source, as it is now; what it does not change is "
         "not compiled again",
-    )
+    )  # fmt: skip
     build.add_argument(
         "--config", type=Path, help="a file of options besides, as CONFIG_SYN_COOKIES=y"
     )

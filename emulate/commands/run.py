@@ -40,27 +40,24 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "of a cluster gets them",
     )  # fmt: skip
     parser.add_argument(
-        "--output",
-        type=Path,
+        "--output", type=Path,
         help="folder of the data (default: data, where the shipped runs are, or that of the "
         "study's folder); results/data keeps yours apart",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N",
         help="runs at once, one per core (default: 1)",
     )  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
-        "--stale",
-        action="store_true",
+        "--stale", action="store_true",
         help="do runs anew that are there already, of another kernel, guest or job than today's",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--keep-going",
-        action="store_true",
+        "--keep-going", action="store_true",
         help="do the other runs where one fails, or the kernel lacks what it needs; the exit "
         "status is that of the first that did",
-    )
+    )  # fmt: skip
     parser.add_argument(
         "--keep", type=Path, default=cache_dir("failed"),
         help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
@@ -73,17 +70,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         + " (docs/probes.md); can be given more than once",
     )  # fmt: skip
     parser.add_argument(
-        "--raw",
-        action="store_true",
+        "--raw", action="store_true",
         help="keep what flent wrote beside the data, which are made of it: all digits and raw "
         "values, as .raw.flent.gz",
-    )
+    )  # fmt: skip
     parser.add_argument(
-        "--reduced",
-        action="store_true",
+        "--reduced", action="store_true",
         help="keep what was measured, in the provenance, in place of the data: what claims need of "
         "seeds that nobody looks at one by one; 'emulate verify' does such runs again, too",
-    )
+    )  # fmt: skip
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
     add_unconfined(parser)
