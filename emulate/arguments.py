@@ -88,3 +88,8 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
 def warn(text: str) -> None:
     """Print a warning."""
     print(f"warning: {text}", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print what is good to know."""
+    print(f"note: {text}", file=sys.stderr, flush=True)

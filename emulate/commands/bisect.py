@@ -14,6 +14,7 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+from qdisclab.emulate.arguments import note
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError, EmulationError
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace) -> int:
     about |= {"good": args.good, "bad": args.bad}
     (output / PAGE).write_text(bisect.page(output / LOG, first, about))
     print(first.strip())
-    print(f"note: {args.output / PAGE} has each step", file=sys.stderr)
+    note(f"{args.output / PAGE} has each step")
     return 0
 
 

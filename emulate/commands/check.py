@@ -12,6 +12,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from qdisclab.emulate.arguments import note
 from qdisclab.emulate.dataerrors import missing_package
 from qdisclab.emulation import project
 from qdisclab.emulation.config import ownfile, remarks
@@ -85,10 +86,10 @@ def _report(name: str) -> dict[str, Any]:
         return {"file": str(path), "valid": False, "problems": problems, "errors": errors}
     notes = dict.fromkeys(unchecked)
     notes |= dict.fromkeys(
-        note
+        remark
         for experiment in chosen
         for point in experiment.points
-        for note in remarks.of_point(point)
+        for remark in remarks.of_point(point)
     )
     experiments = [
         {"id": of.id, "points": len(of.points), "runs": len(of.points) * len(of.seeds)}
@@ -154,8 +155,8 @@ def _print(report: dict[str, Any]) -> None:
     if "qdiscs" in report:
         names = ", ".join(report["qdiscs"] + report["controls"])
         print(f"{report['file']}: {names} in {', '.join(report['papers'])}")
-    for note in report.get("notes", ()):
-        print(f"note: {note}", file=sys.stderr)
+    for text in report.get("notes", ()):
+        note(text)
     for experiment in report.get("experiments", ()):
         points, runs = (_counted(experiment[noun], noun) for noun in ("points", "runs"))
         print(f"{report['file']}: {experiment['id']}: {points}, {runs}")

@@ -15,6 +15,7 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from qdisclab.emulate.arguments import note
 from qdisclab.emulate.table import print_table
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.study import studies, trust
@@ -90,14 +91,13 @@ def _note_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: 
     try:
         counted = stale.causes(run for run in runs if (run.paper, run.experiment) in judged)
     except EmulationError as error:
-        print(f"note: which runs are stale cannot be told: {error}", file=sys.stderr)
+        note(f"which runs are stale cannot be told: {error}")
         return
     if reasons := {why: counted[part] for part, why in stale.STALE.items() if counted[part]}:
         whys = ", ".join(f"{count}: {why}" for why, count in reasons.items())
-        print(
-            f"note: {sum(reasons.values())} of {counted.total()} runs that verdicts rest on are "
-            f"stale ({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew",
-            file=sys.stderr,
+        note(
+            f"{sum(reasons.values())} of {counted.total()} runs that verdicts rest on are stale "
+            f"({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew"
         )
 
 

@@ -22,6 +22,7 @@ from qdisclab.emulate.arguments import (
     add_unconfined,
     kernel_name,
     memory,
+    note,
     quantity,
     seconds,
     warn,
@@ -134,10 +135,11 @@ def run(args: argparse.Namespace) -> int:
             execution.show(keep / "job" / "out" / "programs" / execution.NAME)
             raise
         execution.show(outcome.folder)
-        for note in outcome.ending.notes:
-            print(f"note: {note}", file=sys.stderr)
-        if place is None and outcome.files:
-            _print_files(outcome.files)
+        for text in outcome.ending.notes:
+            note(text)
+        if place is None and (files := outcome.files):
+            shown = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
+            note(f"the command left {len(files)} files ({shown}); --output DIR keeps them")
         if args.check:
             for folder in (root.path, *(layer.path for layer in wanted.layers)):
                 seal.check(folder, contents=True)
@@ -250,11 +252,3 @@ def _check_output(place: Path | None) -> None:
     if not is_folder or names - execution.LEFT or (names and execution.RECORD not in names):
         what = "is there already, and no execution has left it"
         raise ConfigError(what, f"--output {place}", "name another folder, or remove it")
-
-
-def _print_files(files: list[str]) -> None:
-    shown = ", ".join(files[:3]) + (", …" if len(files) > 3 else "")
-    print(
-        f"note: the command left {len(files)} files ({shown}); --output DIR keeps them",
-        file=sys.stderr,
-    )

@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import positive
+from qdisclab.emulate.arguments import note, positive
 from qdisclab.emulate.kernels import named, shown_progress
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
@@ -54,7 +54,7 @@ def run(args: argparse.Namespace) -> int:
     if args.action == "build":
         built = _build(args)
         if args.tree or args.config:
-            print(f"note: --kernel {built.digest} uses it", file=sys.stderr)
+            note(f"--kernel {built.digest} uses it")
         print(json.dumps(_record(built), indent=2) if args.json else built.path)
         return 0
     if args.action == "pack":
@@ -76,7 +76,7 @@ def run(args: argparse.Namespace) -> int:
         try:
             newest = kernel.find(series)
         except KernelBuildError as error:  # a recipe of the user's own, maybe half-written
-            print(f"note: {series}: {error}", file=sys.stderr)
+            note(f"{series}: {error}")
         else:
             current |= {newest.digest} if newest else set()
     for built in kernels:
@@ -102,10 +102,9 @@ def _build(args: argparse.Namespace) -> kernel.Kernel:
         )  # fmt: skip
     source = built.provenance["source"]
     if source["version"] and not source["known"]:
-        print(
-            f"note: {source['file']} is not among the known versions of KERNEL.toml; its digest "
-            f"{source['sha256']} is recorded with the kernel",
-            file=sys.stderr,
+        note(
+            f"{source['file']} is not among the known versions of KERNEL.toml; its digest "
+            f"{source['sha256']} is recorded with the kernel"
         )
     return built
 

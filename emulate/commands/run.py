@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import add_unconfined, positive
+from qdisclab.emulate.arguments import add_unconfined, note, positive, warn
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
@@ -112,8 +112,8 @@ def run(args: argparse.Namespace) -> int:
     runs = _requested(args, lacking)
     for cell, error in lacking.items():
         print(f"emulate: error: {cell}: {error.what}; left out", file=sys.stderr)
-    for note in dict.fromkeys(note for run in runs for note in remarks.of_run(run)):
-        print(f"note: {note}", file=sys.stderr)
+    for remark in dict.fromkeys(remark for run in runs for remark in remarks.of_run(run)):
+        note(remark)
     probes = tuple(map(Probe.parse, args.probe))
     for run in runs:
         check(of_run(run, probes), run)  # refuses before anything is booted
@@ -161,10 +161,9 @@ def _note_twins(runs: Iterable[Run], output: Path) -> None:
     records = {paths(run, output)[1]: run for run in runs}
     there = [(run.cell, run.seed, record) for record, run in records.items() if record.exists()]
     for cell in dict.fromkeys(records[record].cell for record in datafile.twins(there)):
-        print(
-            f"note: seeds of {cell} came out the same: nothing in them is random, and they are no "
-            "repetitions; write start_jitter into its traffic",
-            file=sys.stderr,
+        note(
+            f"seeds of {cell} came out the same: nothing in them is random, and they are no "
+            "repetitions; write start_jitter into its traffic"
         )
 
 
@@ -182,21 +181,16 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
     from qdisclab.emulation.checks.verify import other_identity  # what it takes is seldom needed
 
     old = datafile.read_json(result.provenance)["identity"]
-    differences = other_identity(old, today(run, built, root))
-    if differences:
-        print(
-            f"note: {run.id} was made with a different {', '.join(differences)}; "
-            "--again makes it anew",
-            file=sys.stderr,
-        )
+    if differences := ", ".join(other_identity(old, today(run, built, root))):
+        note(f"{run.id} was made with a different {differences}; --again makes it anew")
 
 
 def _print(run: Run, result: Result, as_json: bool) -> None:
     ending = result.ending
-    for note in ending.notes if ending else ():
-        print(f"note: {run.id}: {note}", file=sys.stderr, flush=True)
+    for text in ending.notes if ending else ():
+        note(f"{run.id}: {text}")
     for text in datafile.read_json(result.provenance).get("warnings", ()) if ending else ():
-        print(f"warning: {run.id}: {text}", file=sys.stderr, flush=True)
+        warn(f"{run.id}: {text}")
     if as_json:
         line: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
         if ending is not None:
