@@ -305,8 +305,7 @@ RULES |= {
     ),
     "c061": both(  # `edge_down` is CoDel without traffic in the other direction
         less(
-            edge("queue_mean_ms", EDGE, "codel", "edge_down"),
-            edge("queue_mean_ms", EDGE, "codel"),
+            edge("queue_mean_ms", EDGE, "codel", "edge_down"), edge("queue_mean_ms", EDGE, "codel")
         ),
         less(edge(SENT, EDGE, "codel"), edge(SENT, EDGE, "codel", "edge_down")),
     ),

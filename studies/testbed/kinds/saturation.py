@@ -91,12 +91,7 @@ class Saturation(TrafficSection):
         """Make the table from the counters of the devices."""
         answers = json.loads((out / "cases.json").read_text())
         rows = (
-            {
-                **asdict(case),
-                "sender": sender,
-                "quantity": quantity,
-                "value": float(f"{value:.8g}"),
-            }
+            {**asdict(case), "sender": sender, "quantity": quantity, "value": float(f"{value:.8g}")}
             for case, answer in zip(cases(self.set, run.length.seconds), answers, strict=True)
             for sender, quantity, value in quantities(case, answer)
         )
