@@ -21,7 +21,6 @@ from typing import Any
 from qdisclab.emulate.arguments import kernel_name, positive, seconds
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.checks import bench, ns3
-from qdisclab.emulation.checks.bench import QUANTITIES, Checkout
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host import facts
 from qdisclab.emulation.kernel import Kernel
@@ -78,10 +77,10 @@ def run(args: argparse.Namespace) -> int:
         ns3.parameters(scenario.run(1, length_s))  # refused before anything is booted
     python = ns3.install() if args.against else None
     other = [bench.second(args.compare)] if args.compare else []
-    if args.experiment and other and isinstance(other[0], Checkout):
+    if args.experiment and other and isinstance(other[0], bench.Checkout):
         what = "another checkout measures scenarios only"
         raise ConfigError(what, "--compare", "leave out --experiment, or name a kernel")
-    kernels: list[Kernel | Checkout] = [named(args.kernel), *other]
+    kernels: list[Kernel | bench.Checkout] = [named(args.kernel), *other]
     root = rootfs.build()
     entries: list[dict[str, Any]] = []
     compared: list[dict[str, Any]] = []
@@ -91,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
         simulated: list[dict[str, float]] = []
         for number in range(args.repeat):
             for measurements, built in zip(repeats, kernels, strict=True):
-                if isinstance(built, Checkout):
+                if isinstance(built, bench.Checkout):
                     measurements.append(built.measure(scenario, length_s))
                 else:
                     measurements.append(bench.measure(scenario, length_s, built, root))
@@ -126,16 +125,16 @@ def lines(report: dict[str, Any]) -> list[str]:
     """Return the report for people, tab-separated: median (least–greatest)."""
     about = report["machine"]
     texts = [f"{about['cpu_model']}, {about['cpus']} CPUs, Linux {about['host_kernel']}"]
-    texts.append("\t".join(("scenario", "kernel", "guests", *QUANTITIES)))
+    texts.append("\t".join(("scenario", "kernel", "guests", *bench.QUANTITIES)))
     for entry in report["scenarios"]:
-        shown = [_shown(name, entry[name]) for name in QUANTITIES]
+        shown = [_shown(name, entry[name]) for name in bench.QUANTITIES]
         texts.append("\t".join((entry["scenario"], entry["kernel"], str(entry["guests"]), *shown)))
     for entry in report["comparison"]:
         ratios = [f"{ratio:.3f}" if ratio else "-" for ratio in entry["ratio"].values()]
         same = {True: "same data", False: "other data", None: "no data"}[entry["identical"]]
         texts.append("\t".join((entry["scenario"], "first/second", same, *ratios)))
     for entry in report["against"]:
-        shown = [_shown(name, entry.get(name)) for name in QUANTITIES]
+        shown = [_shown(name, entry.get(name)) for name in bench.QUANTITIES]
         texts.append("\t".join((entry["scenario"], entry["simulator"], "-", *shown)))
         goodput = _shown("goodput", entry["goodput_mbit_s"])
         faster = entry["faster"]

@@ -22,7 +22,6 @@ from qdisclab.emulation.kernel.builder import Kernel, find
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs import bisect
-from qdisclab.emulation.runs.bisect import BAD, GOOD, LOG, PAGE, SKIP, Condition, Step
 from qdisclab.emulation.runs.index import run_file
 from qdisclab.emulation.runs.run import execute
 from qdisclab.emulation.study.schema import unknown
@@ -39,14 +38,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--output", type=Path, default=Path("bisect"),
-        help=f"a new folder for the runs, {LOG} and {PAGE} (default: %(default)s)",
+        help=f"a new folder for the runs, {bisect.LOG} and {bisect.PAGE} (default: %(default)s)",
     )  # fmt: skip
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
     """Search, print what was found, and return the exit status."""
-    condition = Condition.parse(args.where)
+    condition = bisect.Condition.parse(args.where)
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
         raise ConfigError("names no experiment", "emulate bisect", "write it behind '--'")
@@ -67,7 +66,7 @@ def run(args: argparse.Namespace) -> int:
     plan = output / "plan.json"
     plan.write_text(json.dumps([str(output), args.where, words]))
 
-    def check(place: Path) -> Step:
+    def check(place: Path) -> bisect.Step:
         return _step(place, output, condition, words)
 
     command = ["env", f"PYTHONPATH={project.ROOT}", sys.executable, "-P"]
@@ -75,9 +74,9 @@ def run(args: argparse.Namespace) -> int:
     first = bisect.search(args.tree, args.good, args.bad, command, check)
     about = {"runs": " ".join(words), "bad where": args.where}
     about |= {"good": args.good, "bad": args.bad}
-    (output / PAGE).write_text(bisect.page(output / LOG, first, about))
+    (output / bisect.PAGE).write_text(bisect.page(output / bisect.LOG, first, about))
     print(first.strip())
-    note(f"{args.output / PAGE} has each step")
+    note(f"{args.output / bisect.PAGE} has each step")
     return 0
 
 
@@ -92,7 +91,7 @@ def _selected(words: list[str], kernel: str | None = None) -> argparse.Namespace
     return selected
 
 
-def _check(condition: Condition, about: Experiment) -> None:
+def _check(condition: bisect.Condition, about: Experiment) -> None:
     """Raise `ConfigError` where runs of the experiment measure nothing, or no run does so."""
     from qdisclab.analysis.measures.registry import measure_of, metrics
     from qdisclab.analysis.runs.study import study_at
@@ -119,9 +118,9 @@ def _measured(output: Path, words: list[str]) -> bisect.Measured:
     return measured
 
 
-def _step(place: Path, output: Path, condition: Condition, words: list[str]) -> Step:
+def _step(place: Path, output: Path, condition: bisect.Condition, words: list[str]) -> bisect.Step:
     """Test what is checked out at `place`, and say so."""
-    step = bisect.test(place, condition, _measured(output, words), output / LOG)
+    step = bisect.test(place, condition, _measured(output, words), output / bisect.LOG)
     result = step.why if step.value is None else f"{condition.name} {step.value:g}"
     print(f"{step.commit} {step.verdict}: {result}  ({step.subject})", file=sys.stderr, flush=True)
     return step
@@ -131,11 +130,11 @@ def main() -> int:
     """Test the commit in the current folder for `git bisect run`; return its exit status."""
     output, where, words = json.loads(Path(sys.argv[1]).read_text())
     try:
-        step = _step(Path.cwd(), Path(output), Condition.parse(where), words)
+        step = _step(Path.cwd(), Path(output), bisect.Condition.parse(where), words)
     except EmulationError as error:
         print(error, file=sys.stderr)
         return 255  # which git takes for the end of the search
-    return {"good": GOOD, "bad": BAD, "skipped": SKIP}[step.verdict]
+    return {"good": bisect.GOOD, "bad": bisect.BAD, "skipped": bisect.SKIP}[step.verdict]
 
 
 if __name__ == "__main__":

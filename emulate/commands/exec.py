@@ -38,7 +38,6 @@ from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs.taken import taken
 from qdisclab.emulation.runs import execution
-from qdisclab.emulation.runs.execution import Execution, Outcome
 
 _HUNG = (
     "something computes without sleeping, or sends over a link without a rate (docs/exec.md); "
@@ -122,7 +121,7 @@ def run(args: argparse.Namespace) -> int:
         place.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.TemporaryDirectory(prefix=".exec-", dir=place and place.parent) as scratch:
 
-        def execute(name: str) -> Outcome:
+        def execute(name: str) -> execution.Outcome:
             return execution.execute(
                 wanted, built, root, Path(scratch) / name, warnings, args.patience, keep
             )
@@ -167,7 +166,7 @@ def _replace(folder: Path, place: Path) -> None:
     folder.rename(place)
 
 
-def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
+def _compare(first: execution.Outcome, again: execution.Outcome, place: Path | None) -> None:
     """Raise `NotReproduced` if they differ, and keep both, at `place` and next to it."""
     difference = execution.difference(first.folder, again.folder)
     if difference is not None:
@@ -183,7 +182,7 @@ def _compare(first: Outcome, again: Outcome, place: Path | None) -> None:
     )
 
 
-def requested(args: argparse.Namespace) -> tuple[Execution, str]:
+def requested(args: argparse.Namespace) -> tuple[execution.Execution, str]:
     """Return the execution that the options ask for, without layers, and the name of its kernel."""
     words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
     if not words:
@@ -193,7 +192,7 @@ def requested(args: argparse.Namespace) -> tuple[Execution, str]:
         _node(" ".join(words[1:2]), rig, "on")
         if len(words) == 2:
             raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
-    wanted = Execution(
+    wanted = execution.Execution(
         command=tuple(words), seed=args.seed, files=taken(words, args.file, Path.cwd()), rig=rig,
         node=None if args.node is None else _node(args.node, rig, "--node"),
         memory=memory(args.memory), timeout=_timeout(args.timeout), looks=args.looks,

@@ -23,7 +23,6 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
 from qdisclab.emulation.machine import rootfs
-from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.runs import campaign
 from qdisclab.emulation.runs.run import Measure, Result, paths, require_flent, today
@@ -176,7 +175,7 @@ def _require_measure(run: Run, raw: bool) -> None:
         raise ConfigError(what, "--reduced", "leave out one or the other")
 
 
-def _warn_stale(run: Run, result: Result, built: Kernel, root: RootFs) -> None:
+def _warn_stale(run: Run, result: Result, built: Kernel, root: rootfs.RootFs) -> None:
     """Say so where a run that was there already is not what it would be today."""
     from qdisclab.emulation.checks.verify import other_identity  # what it takes is seldom needed
 

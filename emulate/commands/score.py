@@ -5,23 +5,18 @@ fq_codel and in the cases of the study bbr, and make a page of its numbers besid
 ones (docs/score.md). Runs that are there already are not done again.
 """
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qdisclab.emulate.arguments import add_unconfined, kernel_name, positive
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import rootfs
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.runs import campaign
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.model.run import Run
-    from qdisclab.emulation.runs.run import Result
+from qdisclab.emulation.runs.run import Result
 
 #: A queue is scored with CUBIC's flows, a control over a FIFO, an AQM and fair queueing.
 CC = "cubic"

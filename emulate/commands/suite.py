@@ -23,7 +23,6 @@ from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs import instructions
 from qdisclab.emulation.programs.taken import taken
 from qdisclab.emulation.runs import execution, suite
-from qdisclab.emulation.runs.execution import Execution, Outcome
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
@@ -79,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     needed += suite.includes(tests)
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()
-    wanted = Execution(
+    wanted = execution.Execution(
         command=(), seed=args.seed, files=files, layers=layer.of_commands(root, args.package, warn),
         memory=memory(args.memory), timeout=Duration.of_seconds("100000 s"), looks=True,
         linux=tuple(args.module),
@@ -91,7 +90,7 @@ def run(args: argparse.Namespace) -> int:
     table = []
     with tempfile.TemporaryDirectory() as scratch:
 
-        def execute(this: Execution, folder: Path) -> Outcome:
+        def execute(this: execution.Execution, folder: Path) -> execution.Outcome:
             return execution.execute(this, built, root, folder, (), args.patience, keep)
 
         for row in suite.run(tests, wanted, args.timeout, Path(scratch), execute, keep):

@@ -7,15 +7,12 @@ there are any. Exit status: 9 other bytes from the same ingredients, 11 values o
 10 a data file that is not the recorded one, 2 a run that the studies do not have any more.
 """
 
-from __future__ import annotations
-
 import argparse
 import json
 import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from qdisclab.emulate.arguments import add_unconfined, positive
 from qdisclab.emulation import kernel
@@ -26,11 +23,6 @@ from qdisclab.emulation.host import seal
 from qdisclab.emulation.host.pool import workers
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.runs.index import RunFile
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.kernel import Kernel
-    from qdisclab.emulation.machine.rootfs import RootFs
-
 
 #: The file that collects evidence, in the folder of the data.
 EVIDENCE = "verified.csv"
@@ -101,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _changed(
-    runs: list[checks.Shipped], root: RootFs
+    runs: list[checks.Shipped], root: rootfs.RootFs
 ) -> dict[identities.Pair, list[checks.Shipped]]:
     """Return runs that today's guest code alone tells apart; `ConfigError` where there is none."""
     pairs = identities.changed(runs, all_labels(experiments()), _kernels(runs), root)
@@ -126,8 +118,9 @@ def measured(run: RunFile) -> checks.Measured:
 
 
 def _verdicts(
-    runs: list[checks.Shipped], kernels: dict[str, Kernel], root: RootFs, jobs: int, probing: bool
-) -> Iterator[checks.Repetition]:
+    runs: list[checks.Shipped], kernels: dict[str, kernel.Kernel], root: rootfs.RootFs, jobs: int,
+    probing: bool,
+) -> Iterator[checks.Repetition]:  # fmt: skip
     """Yield the verdicts, in the order of `runs`, of which `jobs` are repeated at a time."""
     if jobs == 1:
         for run in runs:

@@ -14,7 +14,6 @@ from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
 
 from . import flows, rings
-from .flows import Reduced
 from .table import TICK_NS, summary
 
 #: Times of a run over WiFi are whole milliseconds: it has a third of a million packets.
@@ -24,7 +23,7 @@ WIFI_TICKS = 10
 def reduce(
     out: Path, topology: Topology, about: About, number: int, base_rtt: Duration, *,
     both_ways: bool = False, pinged: bool = False,
-) -> Reduced:  # fmt: skip
+) -> flows.Reduced:  # fmt: skip
     """Reduce what a guest left in `out` after `number` flows and, `both_ways`, as many back.
 
     Raises what `flows.read` raises.
@@ -66,4 +65,4 @@ def reduce(
     if pinged:
         answered = int(run.pings["answer_ms"].notna().sum())
         counts |= {"pings": len(run.pings), "pings_answered": answered}
-    return Reduced(packets, run.delivered, counts, run.sampled, run.pings, run.began_ns)
+    return flows.Reduced(packets, run.delivered, counts, run.sampled, run.pings, run.began_ns)

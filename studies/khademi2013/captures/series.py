@@ -13,7 +13,6 @@ from typing import Any
 import pandas as pd
 
 from qdisclab.emulation.captures import flent
-from qdisclab.emulation.captures.flent import About
 from qdisclab.emulation.model.units import Duration
 
 from .flows import Reduced
@@ -32,7 +31,7 @@ SAMPLED = {
 
 
 def content(
-    about: About, reduced: Reduced, flows: int, base_rtt: Duration, *, wireless: bool = False
+    about: flent.About, reduced: Reduced, flows: int, base_rtt: Duration, *, wireless: bool = False
 ) -> dict[str, Any]:
     """Return the content of the file of a run in which `flows` flows go to the receivers.
 
@@ -72,7 +71,7 @@ def content(
     )  # fmt: skip
 
 
-def _rtt_ms(about: About, packets: pd.DataFrame, flows: int, base_rtt: Duration) -> Series:
+def _rtt_ms(about: flent.About, packets: pd.DataFrame, flows: int, base_rtt: Duration) -> Series:
     """Return the mean round trip of each step; None if no pair began in it."""
     pairs = packets.dropna(subset="elsewhere_100us")
     pairs = pairs[pairs["flow"] < flows]
@@ -82,7 +81,7 @@ def _rtt_ms(about: About, packets: pd.DataFrame, flows: int, base_rtt: Duration)
     return rounded(rtt_ms.groupby(step.astype(int)).mean().reindex(range(about.steps)).to_numpy())
 
 
-def _pings_ms(about: About, pings: pd.DataFrame) -> Series:
+def _pings_ms(about: flent.About, pings: pd.DataFrame) -> Series:
     """Return the mean round trip that ping printed in each step; None if it had no answer."""
     step = (pings["sent_ns"] / 1e9 // about.step.seconds).astype(int)
     return rounded(pings["answer_ms"].groupby(step).mean().reindex(range(about.steps)))
@@ -98,7 +97,7 @@ def _raw_pings(reduced: Reduced) -> list[dict[str, float]]:
     ]
 
 
-def _sampled(about: About, samples: list[dict[str, Any]]) -> dict[str, Series]:
+def _sampled(about: flent.About, samples: list[dict[str, Any]]) -> dict[str, Series]:
     """Return the series of `SAMPLED` that the qdisc has, with values at the sampled steps."""
     sampled: dict[str, Series] = {}
     for series, (names, factor) in SAMPLED.items():
