@@ -44,7 +44,6 @@ P10: Final = "queuing_p10_ms"
 P90: Final = "queuing_p90_ms"
 TAIL: Final = "queuing_tail_ms"  # between the two (Sec. 4.1.1)
 MOST: Final = "queuing_most_ms"
-OFF: Final = "queuing_off_target_ms"
 GOODPUT: Final = "goodput_median_mbit_s"
 TOTAL: Final = "goodput_mean_mbit_s"
 MARKED: Final = "packets_marked"
@@ -120,7 +119,7 @@ RULES |= {
     ),
     "k008": lower(TOTAL, "ared", ("codel",), ONE, LOW, factor=BADLY),
     "k009": rising(*(cell((P10, MEDIAN, P90), load, NEW, TARGETS) for load in LOADS)),
-    "k010": lower(OFF, "ared", NEW, LOADS, TARGETS),
+    "k010": lower("queuing_off_target_ms", "ared", NEW, LOADS, TARGETS),
     "k011": every(*map(by_target, (P10, MEDIAN, P90))),
     "k012": ratio(cell(MEDIAN, LOADS[1:], NEW, 5), cell(MEDIAN, LOADS[1:], NEW, 30), low=0.5),
     "k013": lower(TAIL, "ared", NEW, LOADS[2:], TARGETS),
@@ -224,7 +223,6 @@ RULES |= {
 
 # Section 5: downlink and mixed traffic over 802.11g (Figs. 9 and 10).
 
-FIFO: Final = "pfifo_fast"
 WIRE: Final = "100/100"  # behind the access point
 DOWN: Final = ("wifi_down_4", "wifi_down_16", "wifi_down_64")  # light, moderate, heavy
 MIXED: Final = ("wifi_mixed_4", "wifi_mixed_16", "wifi_mixed_64")
@@ -281,7 +279,7 @@ RULES |= {
         air(ACK_WAIT, MANY, ("codel", "ared")), air(UP_RTT, MANY, ("codel", "ared")), low=MOSTLY
     ),
     # Whose drops cause it has more of it than a queue that hardly drops.
-    "k048": less(cells(UP_RTT, MANY, WIRE, FIFO), air(UP_RTT, MANY, ("codel", "ared"))),
+    "k048": less(cells(UP_RTT, MANY, WIRE, "pfifo_fast"), air(UP_RTT, MANY, ("codel", "ared"))),
     "k049": ratio(air(UP_RTT, MANY, "pie"), air(UP_RTT, MANY, ("codel", "ared")), high=MUCH),
 }
 

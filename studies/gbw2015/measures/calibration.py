@@ -108,15 +108,9 @@ def by_path(values: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         held = table[table["half"] == HALVES[1]]
         error = 100 * (held["ours"] / held["published"] - 1).abs()
         parts = error.groupby("Fig. " + held["figure"].str[0]).median()
-        rows.append(
-            {
-                "path": path,
-                "fitted": means[path],
-                "as_good": float(more.mean()) <= 2 * float(more.std()) / math.sqrt(len(more)),
-                **parts.to_dict(),
-                "all": error.median(),
-            }
-        )
+        as_good = float(more.mean()) <= 2 * float(more.std()) / math.sqrt(len(more))
+        about = {"path": path, "fitted": means[path], "as_good": as_good}
+        rows.append({**about, **parts.to_dict(), "all": error.median()})
     return pd.DataFrame(rows)
 
 

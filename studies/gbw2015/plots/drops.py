@@ -13,7 +13,6 @@ from qdisclab.analysis.runs.order import in_order
 
 from ..measures.drops import SHOWN, UPLOAD, panel
 
-SIZE_INCH: Final = (11.4, 12.2)
 NAMES: Final = {
     "acknowledgment": "ACKs of downloads",
     "upload": "uploads",
@@ -26,7 +25,7 @@ NAMES: Final = {
 
 def drops(table: pd.DataFrame, palette: Palette) -> Figure:
     """Draw six panels, a group of bars per qdisc; `table` is from drops.read_drops, of one link."""
-    figure, axes_of = panels(*SIZE_INCH, 3, 2)
+    figure, axes_of = panels(11.4, 12.2, 3, 2)
     for axes, name in zip(axes_of.flat, SHOWN, strict=True):
         cells = panel(table, name)
         groups = sorted(set(cells["group"]), key=_order)

@@ -14,7 +14,6 @@ from qdisclab.analysis.plots.style import Palette
 from qdisclab.analysis.runs.flentfile import Floats
 from qdisclab.analysis.runs.order import in_order
 
-SIZE_INCH = (7.6, 5.6)
 DODGE = 0.16  # of the two directions, in rows
 
 
@@ -29,7 +28,7 @@ def seed_spread(
     `jitter_ms` is the declared start jitter.
     """
     require_positive("jitter_ms", jitter_ms)
-    figure, grid = panels(*SIZE_INCH, 2, 2)
+    figure, grid = panels(7.6, 5.6, 2, 2)
     qdiscs = in_order(list(means["qdisc"].astype(str)))
     _correlations(grid[0][0], couples, qdiscs, palette)
     _together(grid[0][1], together, qdiscs, palette)

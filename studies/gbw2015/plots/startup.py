@@ -16,7 +16,6 @@ from qdisclab.analysis.runs.order import in_order
 
 from ..measures.startup import CODEL, FEWEST, INTERVAL_S, RRUL, dropping_state, growth, law
 
-SIZE_INCH: Final = (11.4, 9.6)
 FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law
 FLOOD_SHARE: Final = 0.4  # of CoDel's colour, the rest is paper: runs cover each other
 LABELS: Final = (
@@ -34,7 +33,7 @@ def start(table: pd.DataFrame, palette: Palette) -> Figure:
     of CoDel's first dropping state beside its control law.
     """
     links = sorted(set(table["link"]), key=lambda link: float(link.split("/")[1]))
-    figure, axes_of = panels(*SIZE_INCH, 3, len(links))
+    figure, axes_of = panels(11.4, 9.6, 3, len(links))
     for column, link in enumerate(links):
         here = table[table["link"] == link]
         rows = here[here["experiment"] == RRUL]

@@ -25,9 +25,6 @@ from qdisclab.emulation.config import ownfile
 from ..packets import QUANTILES, QUANTITIES, mean_quantiles, read_packets, run_row
 
 AQMS: Final = ("codel", "pie", "ared", "fq_codel")
-LOADS: Final = {4: "light", 16: "moderate", 64: "heavy"}
-"""Flows and the paper's word for them (Sec. 4.1.1)."""
-CELL: Final = ("era", "experiment", "qdisc", "flows", "base_rtt_ms")
 
 
 def aqm(run_axes: Mapping[str, str]) -> str:
