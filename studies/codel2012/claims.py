@@ -269,9 +269,7 @@ RULES |= {
         less(dynamic("after_falls_ms"), dynamic("after_falls_ms", "red_830")),
     ),
     "c038": ratio(dynamic("start_longest_ms"), dynamic("queue_p75_ms"), SPIKE),
-    "c039": within(dynamic("fall_1_times"), SPIKE),
-    "c040": within(dynamic("fall_2_times"), SPIKE),
-    "c041": within(dynamic("fall_3_times"), SPIKE),
+    **{f"c0{38 + fall}": within(dynamic(f"fall_{fall}_times"), SPIKE) for fall in (1, 2, 3)},
     "c042": lambda claim: within(dynamic("first_drop_ms"), high=claim.value_high + STEP_MS),
     "c043": lambda claim: ratio(
         dynamic(SENT), dynamic(SENT, "tail_drop_830"), claim.value_low, EQUAL[1]

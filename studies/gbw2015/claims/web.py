@@ -40,10 +40,7 @@ UNSURPASSED: Final = every(
 )
 
 RULES: Final[dict[str, Rule]] = {
-    "g112": setting("what the site is made of; so is ours"),
-    "g113": setting("what the site is made of; so is ours"),
-    "g114": setting("what the site is made of; so is ours"),
-    "g115": setting("what the site is made of; so is ours"),
+    **{f"g{number}": setting("what the site is made of; so is ours") for number in range(112, 116)},
     "g116": FASTER,
     "g117": every(
         some(*less(cells(FETCH, ALL, LOW, FIFO), cells(FETCH, ALL, LOW, "ared"))),
