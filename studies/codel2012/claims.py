@@ -34,10 +34,8 @@ RTTS: Final = (10, 30, 100, 200, 500)  # ms
 LOW_RTTS: Final = (30, 50, 100)
 NOMINAL: Final = "100/100"  # of the dynamic link
 
-DELAY: Final = "queue_median_ms"
-USE: Final = "utilisation_percent"
-SHARED: Final = "drop_share_jain"
-SENT: Final = "queue_megabytes"
+DELAY, USE = "queue_median_ms", "utilisation_percent"
+SHARED, SENT = "drop_share_jain", "queue_megabytes"
 
 EQUAL: Final = (0.97, 1.03)  # "identical"
 CLOSE: Final = 0.95  # "very close": at least so many times; "slightly" less
@@ -90,9 +88,7 @@ def both(*checks: Checks) -> Every:
 
 # Understanding Queues (Figs 1 to 4): one connection with a fixed window.
 
-FULL: Final = "window_25"
-EXACT: Final = "window_20"
-AT_ONCE: Final = "window_20_at_once"
+FULL, EXACT, AT_ONCE = "window_25", "window_20", "window_20_at_once"
 TWICE: Final = "window_40_at_once"  # the queue of Fig. 4
 FEWER: Final = "window_30_at_once"
 

@@ -39,15 +39,11 @@ AQMS: Final = (*NEW, "ared")
 LOADS: Final = ("flows_4", "flows_16", "flows_64")  # light, moderate, heavy (Sec. 4.1.1)
 NUMBERS: Final = ("flows_4", "flows_16", "flows_32", "flows_64")
 
-MEDIAN: Final = "queuing_median_ms"
-P10: Final = "queuing_p10_ms"
-P90: Final = "queuing_p90_ms"
+MEDIAN, P10, P90 = "queuing_median_ms", "queuing_p10_ms", "queuing_p90_ms"
 TAIL: Final = "queuing_tail_ms"  # between the two (Sec. 4.1.1)
 MOST: Final = "queuing_most_ms"
-GOODPUT: Final = "goodput_median_mbit_s"
-TOTAL: Final = "goodput_mean_mbit_s"
-MARKED: Final = "packets_marked"
-DROPPED: Final = "packets_dropped"
+GOODPUT, TOTAL = "goodput_median_mbit_s", "goodput_mean_mbit_s"
+MARKED, DROPPED = "packets_marked", "packets_dropped"
 
 #: The paper's goodput has headers: it prints up to 9.73 Mbit/s, and of TCP's payload an Ethernet of
 #: 10 Mbit/s carries 9.415 (1448 bytes of 1538), of IP packets 9.753 (1500 bytes). Ours is payload,

@@ -18,13 +18,10 @@ from qdisclab.analysis.claims.verdict import Rule
 from .words import AQM, EQUAL, FIFO, FQ, LINKS, LOW, QDISCS, SCHEDULERS, SEVERAL, bounded, order
 
 FAIRNESS: Final = "rtt_fairness"
-JAIN: Final = "jain_index"
-TOTAL: Final = "goodput_total_mbit_s"
+JAIN, TOTAL = "jain_index", "goodput_total_mbit_s"
 FLOWS: Final = tuple(f"goodput_{rtt}ms_mbit_s" for rtt in (10, 50, 200, 500))
 
-PERFECT: Final = 0.99
-ALMOST_PERFECT: Final = 0.95
-VERY_GOOD: Final = 0.9
+PERFECT, ALMOST_PERFECT, VERY_GOOD = 0.99, 0.95, 0.9
 
 
 @several()

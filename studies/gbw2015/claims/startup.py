@@ -21,9 +21,7 @@ from qdisclab.analysis.claims.verdict import Rule
 
 from .words import FIFO, FQ, LINKS, LOW, MUCH, NEW_AQM, SEVERAL, SPIKE, VASTLY, in_rrul, order
 
-PEAK: Final = "startup_peak_ms"
-CONTROL: Final = "control_s"
-STEADY: Final = "steady_latency_ms"
+PEAK, STEADY, CONTROL = "startup_peak_ms", "steady_latency_ms", "control_s"
 
 #: Of drops linear in time: their number grows with its square. A constant rate makes a power of 1,
 #: one that grows with the square of time 3; CoDel's control law, from 1 s on, 1.8 to 2.0.

@@ -29,8 +29,7 @@ from .words import (
     order,
 )
 
-ACK_DROPS: Final = "ack_drops_percent"
-OWN_WAIT: Final = "upload_wait_ms"
+ACK_DROPS, OWN_WAIT = "ack_drops_percent", "upload_wait_ms"
 #: A packet that goes first waits for the one on the link and the one that the shaper holds.
 AHEAD_PACKETS: Final = 2
 ZERO_MS: Final = 3.0  # "very close to zero": what README's figures allow as a difference

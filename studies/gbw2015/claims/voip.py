@@ -26,9 +26,7 @@ from .words import (
 
 ONE: Final = "voip_1up"  # beside one TCP flow upstream
 RRUL: Final = "voip_rrul"
-DELAY: Final = "voip_delay_ms"
-MEDIAN: Final = "voip_delay_median_ms"
-P99: Final = "voip_delay_p99_ms"
+DELAY, MEDIAN, P99 = "voip_delay_ms", "voip_delay_median_ms", "voip_delay_p99_ms"
 LOSS: Final = "voip_loss_percent"
 
 USABLE_PERCENT: Final = 1.0  # of loss, above which speech suffers

@@ -9,8 +9,7 @@ from qdisclab.analysis.claims.verdict import Rule
 
 from .words import AQM, BUT_ARED, FIFO, FQ, LINKS, LOW, MUCH, NEW_AQM, QDISCS, bounded, order
 
-FETCH: Final = "fetch_time_normalised"
-SPREAD: Final = "fetch_time_sd_s"
+FETCH, SPREAD = "fetch_time_normalised", "fetch_time_sd_s"
 #: Experiments: the small page (Google's, Fig. 4) and the large one (Huffington Post's, Fig. 5),
 #: beside one TCP flow upstream and beside RRUL.
 SMALL_ONE, SMALL_RRUL = "web_small_1up", "web_small_rrul"

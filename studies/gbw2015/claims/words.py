@@ -18,8 +18,7 @@ QDISCS: Final = (FIFO, *AQM, *FQ)
 BUT_ARED: Final = tuple(name for name in QDISCS if name != "ared")
 
 LATENCY: Final = "induced_latency_ms"
-DOWN: Final = "goodput_download_mbit_s"
-UP: Final = "goodput_upload_mbit_s"
+DOWN, UP = "goodput_download_mbit_s", "goodput_upload_mbit_s"
 GOODPUT: Final = "goodput"
 """Of RRUL, that of the direction which Fig. 2 draws: flent's plot of one direction has the upload,
 and at 10/1, where the figure has both, the text is about the download (docs/metrics.md)."""
