@@ -75,10 +75,11 @@ def lower(
     return every(*below(less_of, cell(metric, experiments, others, targets), factor))
 
 
-def within_percent(claim: Claim, a: Cells, b: Cells, points: float = POINTS) -> Condition:
+def lower_by(a: Cells, b: Cells, points: float = POINTS) -> Rule:
     """The first is lower than the second by the printed percentage, give or take `points`."""
-    low, high = 1 - claim.value_high / 100 - points, 1 - claim.value_low / 100 + points
-    return ratio(a, b, low, high)
+    return lambda claim: ratio(
+        a, b, 1 - claim.value_high / 100 - points, 1 - claim.value_low / 100 + points
+    )
 
 
 # Sections 4 and 4.1.1: one flow, and targets at three loads (Figs. 2 to 4).
@@ -173,13 +174,11 @@ def _most_fall(load: str) -> Condition:
 
 
 RULES |= {
-    "k024": lambda claim: within_percent(
-        claim,
-        cell(MEDIAN, LOADS, "codel", 5, CODEL[:2]),
-        cell(MEDIAN, LOADS, "codel", 5, CODEL[2:]),
+    "k024": lower_by(
+        cell(MEDIAN, LOADS, "codel", 5, CODEL[:2]), cell(MEDIAN, LOADS, "codel", 5, CODEL[2:])
     ),
-    "k025": lambda claim: within_percent(
-        claim, cell(GOODPUT, LIGHT, "codel", 5, CODEL[0]), cell(GOODPUT, LIGHT, "codel"), 0.02
+    "k025": lower_by(
+        cell(GOODPUT, LIGHT, "codel", 5, CODEL[0]), cell(GOODPUT, LIGHT, "codel"), 0.02
     ),
     "k026": every(
         rising(*cell(MEDIAN, LIGHT, "pie", 5, PIE)), rising(*cell(GOODPUT, LIGHT, "pie", 5, PIE))
@@ -189,12 +188,8 @@ RULES |= {
         rising(*cell(MEDIAN, LIGHT, "pie", 5, PIE)),
         some(*(not_rising(LOADS[2], *pair) for pair in pairwise(PIE))),
     ),
-    "k028": lambda claim: within_percent(
-        claim, cell(MEDIAN, LIGHT, "pie", 5, PIE[0]), cell(MEDIAN, LIGHT, "pie")
-    ),
-    "k029": lambda claim: within_percent(
-        claim, cell(GOODPUT, LIGHT, "pie", 5, PIE[0]), cell(GOODPUT, LIGHT, "pie"), 0.02
-    ),
+    "k028": lower_by(cell(MEDIAN, LIGHT, "pie", 5, PIE[0]), cell(MEDIAN, LIGHT, "pie")),
+    "k029": lower_by(cell(GOODPUT, LIGHT, "pie", 5, PIE[0]), cell(GOODPUT, LIGHT, "pie"), 0.02),
     "k030": every(*(_most_fall(load) for load in LOADS)),
     "k031": every(lower(MEDIAN, "ared", NEW, SHORT, factor=MUCH), equal_goodput(SHORT, *EQUAL)),
     "k032": every(
@@ -305,8 +300,8 @@ RULES |= {
     "k051": every(
         *(lower(metric, FQ, ("codel",), NUMBERS, (5, 20), factor=0.9) for metric in (P10, MEDIAN))
     ),
-    "k052": lambda claim: within_percent(claim, *pair(P10)),
-    "k053": lambda claim: within_percent(claim, *pair(MEDIAN)),
+    "k052": lower_by(*pair(P10)),
+    "k053": lower_by(*pair(MEDIAN)),
     "k054": lambda claim: increased(claim, 5),
     "k055": lambda claim: increased(claim, 20),
     "k056": every(
