@@ -22,7 +22,7 @@ from qdisclab.analysis.claims.check import (
     widening,
     within,
 )
-from qdisclab.analysis.claims.quantity import Quantity, cells, several
+from qdisclab.analysis.claims.quantity import Cells, Quantity, cells, several
 from qdisclab.analysis.claims.verdict import Rule
 
 RULES: dict[str, Rule] = {}
@@ -62,10 +62,9 @@ def low(metric: str, mtu: int, rtt: int, link: str, qdisc: str = "") -> Quantity
     return Quantity(metric, f"low_{mtu}_rtt_{rtt}ms", link, name)
 
 
-@several()
-def constant(metric: str, link: str, qdisc: str = "codel") -> Quantity:
+def constant(metric: str, qdisc: str | tuple[str, ...] = "codel") -> Cells:
     """Return the metric with CoDel's constants or others, over the loads at an RTT of 100 ms."""
-    return Quantity(metric, "constants", link, qdisc)
+    return cells(metric, "constants", FAST, qdisc)
 
 
 @several()
@@ -146,10 +145,8 @@ SHARED_MORE_FAIRLY: Final = less(static(SHARED, RTTS, FAST, "red"), static(SHARE
 
 RULES |= {
     "c011": Lacking("an AQM that acts on the length of the queue, beside CoDel"),
-    "c012": some(*less(constant(USE, FAST, "codel_1ms"), constant(USE, FAST))),
-    "c013": ratio(
-        constant(USE, FAST, ("codel_10ms", "codel_20ms")), constant(USE, FAST), high=EQUAL[1]
-    ),
+    "c012": some(*less(constant(USE, "codel_1ms"), constant(USE))),
+    "c013": ratio(constant(USE, ("codel_10ms", "codel_20ms")), constant(USE), high=EQUAL[1]),
     "c014": within(static(USE, (*RTTS, LONGEST), FAST), GOOD_USE),
     "c015": every(
         *(less(static(USE, 500, link), static(USE, rtt, link)) for rtt in USUAL for link in FAST)
@@ -159,8 +156,8 @@ RULES |= {
         static(USE, 100, FAST, cc="reno"), static(USE, 100, FAST, cc="cubic"), CLOSE, 1.0
     ),
     "c019": both(
-        ratio(constant(USE, FAST, "codel_1bdp"), constant(USE, FAST), *EQUAL),
-        ratio(constant(DELAY, FAST, "codel_1bdp"), constant(DELAY, FAST), *ALIKE),
+        ratio(constant(USE, "codel_1bdp"), constant(USE), *EQUAL),
+        ratio(constant(DELAY, "codel_1bdp"), constant(DELAY), *ALIKE),
     ),
     "c020": lambda claim: within(
         low(DELAY, 1500, LOW_RTTS, SLOW, "red"), claim.value_low, claim.value_high
