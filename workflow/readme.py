@@ -310,7 +310,7 @@ def figure_table(figures: list[Shown], words: str) -> str:
 
 def _table(header: Iterable[object], rows: Iterable[Iterable[object]]) -> str:
     header = list(header)
-    lines = (header, ["---"] * len(header), *rows)
+    lines: list[Iterable[object]] = [header, ["---"] * len(header), *rows]
     return "\n".join(f"| {' | '.join(map(str, cells))} |" for cells in lines)
 
 

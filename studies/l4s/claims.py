@@ -63,7 +63,7 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "l013": within(overload("second_mbit_s", "ect1_10"), of_link(12.5)),
     "l014": within(overload("second_mbit_s", "ect1_30"), of_link(5)),
-    "l015": ratio(*(overload("udp_mbit_s", udp) for udp in UDP), high=1.1),
+    "l015": ratio(overload("udp_mbit_s", UDP[0]), overload("udp_mbit_s", UDP[1]), high=1.1),
     "l016": within(overload("ect1_mean_ms", "ect1_30"), high=15),
     "l017": within(overload("second_mbit_s", UDP, QUEUES), of_link(50 / 3)),
     "l018": within(overload("second_mbit_s", UDP, "pfifo_fast"), high=of_link(5)),

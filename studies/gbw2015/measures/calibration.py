@@ -110,7 +110,7 @@ def by_path(values: Mapping[str, pd.DataFrame]) -> pd.DataFrame:
         parts = error.groupby("Fig. " + held["figure"].str[0]).median()
         as_good = float(more.mean()) <= 2 * float(more.std()) / math.sqrt(len(more))
         about = {"path": path, "fitted": means[path], "as_good": as_good}
-        rows.append({**about, **parts.to_dict(), "all": error.median()})
+        rows.append(about | parts.to_dict() | {"all": error.median()})
     return pd.DataFrame(rows)
 
 
