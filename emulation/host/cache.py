@@ -65,10 +65,7 @@ def remembered(kind: str, subject: str, state: str, make: Callable[[], Any]) -> 
 
 
 def remembered_parts(
-    kind: str,
-    subject: str,
-    states: Mapping[str, str],
-    make: Callable[[list[str]], Iterable[Any]],
+    kind: str, subject: str, states: Mapping[str, str], make: Callable[[list[str]], Iterable[Any]]
 ) -> dict[str, Any]:
     """Return a value of each part of `subject` that `states` names, in their order.
 

@@ -23,14 +23,7 @@ TODO = {
     errno.EPERM: "make it writable for this user, or name another folder",
     errno.EIO: "look at the host's kernel log: the disk fails",
     **dict.fromkeys(
-        (
-            errno.EEXIST,
-            errno.ENOENT,
-            errno.ENOTDIR,
-            errno.EISDIR,
-            errno.ENAMETOOLONG,
-            errno.ELOOP,
-        ),
+        (errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP),
         "name another path",
     ),
 }

@@ -51,12 +51,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
-from pydantic import (
-    Field,
-    PlainValidator,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import TrafficFailure, printable
@@ -76,14 +71,7 @@ from qdisclab.emulation.model import addresses
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs.taken import mode
-from qdisclab.emulation.study.schema import (
-    Flaws,
-    Span,
-    StudySection,
-    TestName,
-    refuse,
-    unknown,
-)
+from qdisclab.emulation.study.schema import Flaws, Span, StudySection, TestName, refuse, unknown
 
 if TYPE_CHECKING:
     from qdisclab.emulation.model.run import Run
