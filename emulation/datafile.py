@@ -4,8 +4,6 @@ And how files of JSON, gzip and CSV are read that somebody else may have made: `
 what is wrong with one, and none takes more than a bounded amount of memory.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import os

@@ -4,8 +4,6 @@ In a checkout they lie beside the packages; so they do installed, where the fold
 wheel has all that a checkout has at its top.
 """
 
-from __future__ import annotations
-
 from importlib.resources import files
 from pathlib import Path
 from typing import Final

@@ -1,7 +1,5 @@
 """What is sent through a queue: drops and waiting times, by kind of packet."""
 
-from __future__ import annotations
-
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass

@@ -1,7 +1,5 @@
 """Data files in flent's format, written from captures (flent's `doc/data-format.rst`)."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import dataclass

@@ -6,8 +6,6 @@ twins was dropped cannot be known. The rule: a packet that comes out is the late
 went in before it and is not matched with a packet that comes out later (`latest`).
 """
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property

@@ -1,7 +1,5 @@
 """Packets as the guest's kernel records them, decoded to a table with one row per packet."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

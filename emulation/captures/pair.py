@@ -5,8 +5,6 @@ chunks. The captures need one clock. What comes out and did not go in is counted
 a packet was dropped they do not tell.
 """
 
-from __future__ import annotations
-
 import heapq
 import tempfile
 from collections.abc import Iterator

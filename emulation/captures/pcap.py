@@ -1,7 +1,5 @@
 """Read pcap files on the host, and describe a packet in one line."""
 
-from __future__ import annotations
-
 import gzip
 import socket
 import struct

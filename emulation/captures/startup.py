@@ -1,7 +1,5 @@
 """How a queue starts: drops and waiting times, in steps since a load began."""
 
-from __future__ import annotations
-
 from collections.abc import Iterator
 from dataclasses import dataclass
 from statistics import fmean

@@ -20,8 +20,6 @@ Of the scenario `command` only wall_s and factor are known: they are those of th
 `emulate run`, from the shell and back.
 """  # noqa: E501
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

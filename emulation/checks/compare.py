@@ -1,8 +1,6 @@
 """Where two runs first differ: in what was asked for, a packet, a sample, a counter or their
 identity."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math

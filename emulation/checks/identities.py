@@ -5,8 +5,6 @@ record are repeated with today's code; where all gave the same bytes, `identitie
 folder of the data, says that the two digests are as good as one.
 """
 
-from __future__ import annotations
-
 import csv
 from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime

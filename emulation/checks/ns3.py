@@ -4,8 +4,6 @@ ns-3 comes from PyPI with its Python bindings, and nothing else depends on it: i
 environment of its own in the user's cache, made when it is first needed (520 MB).
 """
 
-from __future__ import annotations
-
 import json
 import shutil
 import subprocess

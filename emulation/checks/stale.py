@@ -5,8 +5,6 @@ to do have changed since: its provenance names what it was made of. Stale runs a
 figures and claims show what they measured.
 """
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from collections.abc import Iterable

@@ -3,8 +3,6 @@
 A file is either accepted or refused with all its problems, each with file, line and key.
 """
 
-from __future__ import annotations
-
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace

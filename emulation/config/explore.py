@@ -4,8 +4,6 @@ It is a run of an experiment with a test of flent's; its values need not be thos
 study.
 """
 
-from __future__ import annotations
-
 from dataclasses import dataclass
 from typing import Any
 

@@ -1,7 +1,5 @@
 """The job of a guest, ready for JSON: the rig that it builds and the traffic that it sends."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import Any

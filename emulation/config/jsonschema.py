@@ -6,8 +6,6 @@ It covers less than `emulate check`: not the names that a file defines, nor whic
 each other. Of kinds it has those of the packages and of the studies that ship.
 """
 
-from __future__ import annotations
-
 import json
 import sys
 from typing import Any

@@ -1,7 +1,5 @@
 """The kinds of qdiscs, rigs and traffic that a study brings: the modules of its folder `kinds`."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 from typing import Any

@@ -5,8 +5,6 @@ figures. The sections are those of a study file; a study of one's own has its qd
 file. `emulation.config.ownfile` says where the file is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path

@@ -4,8 +4,6 @@
 this module, so that none depends on the code that builds kernels.
 """
 
-from __future__ import annotations
-
 import os
 from dataclasses import dataclass
 from pathlib import Path

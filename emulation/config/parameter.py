@@ -1,7 +1,5 @@
 """The path of a parameter, `rig.base_rtt` or `traffic.programs.0.start`, in a study's sections."""
 
-from __future__ import annotations
-
 from typing import Any
 
 from qdisclab.emulation.study.schema import Flaws

@@ -1,7 +1,5 @@
 """A point of a sweep: from the values that its axes have, its rig, traffic, qdiscs and id."""
 
-from __future__ import annotations
-
 import json
 import math
 import re

@@ -1,7 +1,5 @@
 """Notes for the user on a run that can be made: settings that do not do what they seem to."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 

@@ -4,8 +4,6 @@
 is read off the run's id.
 """
 
-from __future__ import annotations
-
 import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace

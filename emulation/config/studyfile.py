@@ -4,8 +4,6 @@ The forms of rigs and traffic are in `emulation.kinds.rigs` and `emulation.kinds
 are compared with each other, and points made of them, in `emulation.config.points`.
 """
 
-from __future__ import annotations
-
 import re
 from collections.abc import Mapping
 from functools import partial

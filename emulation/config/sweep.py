@@ -5,8 +5,6 @@ parameter: `rig.base_rtt`, `traffic.flows`, `qdisc.target`, `memory`. A sweep is
 to values, or a list of such mappings; where one has a single value and no list, it is fixed.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -4,8 +4,6 @@ The system's package lists and installed packages are neither read nor changed. 
 `/etc/apt` are copied, with the components and suites that we need added.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

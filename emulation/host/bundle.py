@@ -5,8 +5,6 @@ lacks is unpacked from there, once, beside its place, and then renamed; what the
 built or downloaded, as it is without one. `python -m workflow.bundle` makes it.
 """
 
-from __future__ import annotations
-
 import importlib.util
 import json
 import lzma

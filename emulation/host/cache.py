@@ -1,7 +1,5 @@
 """The user's cache folder: kernels, root file systems, and whatever takes long to compute."""
 
-from __future__ import annotations
-
 import fcntl
 import hashlib
 import json

@@ -13,8 +13,6 @@ libraries that wrap them either need a library of the host or stop at an old rel
 would take root to install, and turns the signal that ends a guest into an exit status.
 """
 
-from __future__ import annotations
-
 import ctypes
 import enum
 import functools

@@ -12,8 +12,6 @@ of its own. It should have a cpuset as well, which is respected; without a cpuse
 that idles most by /proc/stat, which covers the whole machine.
 """
 
-from __future__ import annotations
-
 import os
 import random
 import socket

@@ -4,8 +4,6 @@ Nothing of Debian's is needed: a .deb is an `ar` archive of two tarballs, and mi
 The stages of the container image that build kernels and the guest have no Python packages.
 """
 
-from __future__ import annotations
-
 import hashlib
 import io
 import json

@@ -1,7 +1,5 @@
 """The SHA-256 of a file."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Facts about the machine that guests run on, for records."""
 
-from __future__ import annotations
-
 import os
 import platform
 from pathlib import Path

@@ -3,8 +3,6 @@
 It builds the same guest years later, and on machines without Debian.
 """
 
-from __future__ import annotations
-
 import json
 import tomllib
 from collections.abc import Mapping

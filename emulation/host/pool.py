@@ -1,7 +1,5 @@
 """Processes that share work, and end with the one that started them, whatever ends that."""
 
-from __future__ import annotations
-
 import ctypes
 import multiprocessing
 import os

@@ -4,8 +4,6 @@ The guest's root may write anything into it. So nothing here follows its links, 
 or descends and reads without a bound.
 """
 
-from __future__ import annotations
-
 import fcntl
 import os
 import stat

@@ -7,8 +7,6 @@ no program, not even root's, can set back. If that digest differs, as after the 
 the contents decide, and show what has changed.
 """
 
-from __future__ import annotations
-
 import hashlib
 import logging
 import math

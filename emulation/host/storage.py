@@ -1,7 +1,5 @@
 """Whether a folder has room and may be written, what to do if not, and how to remove it."""
 
-from __future__ import annotations
-
 import errno
 import os
 import shutil

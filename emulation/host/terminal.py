@@ -1,7 +1,5 @@
 """A line of the terminal that changes while work goes on."""
 
-from __future__ import annotations
-
 import shutil
 import sys
 from collections.abc import Callable, Iterator

@@ -6,8 +6,6 @@ takes the digest of the archive from its user or KERNEL.toml, and checks itself 
 it has today's recipe and a known source.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import lzma

@@ -5,8 +5,6 @@ The cache has one folder per kernel, named by the digest of all its inputs, with
 folder is made elsewhere and renamed into place whole.
 """
 
-from __future__ import annotations
-
 import json
 import re
 import shutil

@@ -4,8 +4,6 @@ To build a kernel needs nothing of this, so that a change of a kind of qdisc lea
 image has built as it is.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from functools import lru_cache
 

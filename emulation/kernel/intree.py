@@ -4,8 +4,6 @@ The base kernel stays as it is: a qdisc or a congestion control that its options
 as a module for runs that use it, and is part of their identity alone.
 """
 
-from __future__ import annotations
-
 import re
 import shutil
 import tempfile

@@ -1,7 +1,5 @@
 """The steps of a build that run programs: patch, configure, compile."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -8,8 +8,6 @@ in it is a plugin that teaches the options of a qdisc to `tc`, and becomes `q_<k
 kinds have a plugin and no module.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -3,8 +3,6 @@
 Reads the folder `qdisc/`. Nothing here runs a program.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """The kernel's source: a Debian package fetched without root, or a file of the user."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

@@ -6,8 +6,6 @@ depends on it and nothing else, also for another tree of the series. What the tr
 record of a kernel is its content, not its commit.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """Attributes of the kernel's netlink messages."""
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator
 

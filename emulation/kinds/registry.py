@@ -4,8 +4,6 @@ A module is found because it is there: nothing lists them. A module of the packa
 kind helps the others.
 """
 
-from __future__ import annotations
-
 import importlib
 import pkgutil
 from collections.abc import Callable, Iterator, Mapping

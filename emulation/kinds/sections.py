@@ -1,7 +1,5 @@
 """Kinds of sections of a study file, which are read by their key `kind`."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Generic, TypeVar, Union, get_args
 
 from pydantic import BaseModel, Field, TypeAdapter

@@ -4,8 +4,6 @@ The guest cannot tell it: nothing in it runs but that process. Its kernel is a p
 whose executable names where `cpu_tasks` (the tasks that run, arch/um) and `init_task` are.
 """
 
-from __future__ import annotations
-
 import struct
 from pathlib import Path
 

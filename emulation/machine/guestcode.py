@@ -5,8 +5,6 @@ how a kind of qdisc is read back comes from its module, too. So the digest of a 
 only if code changes that the run has, and a work, tool or feature that nobody has is refused.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any

@@ -4,8 +4,6 @@ A layer is a folder of unpacked packages in the user's cache, named by the diges
 The guest mounts it over its root, which stays unchanged (`guest/layers.py`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import re

@@ -1,7 +1,5 @@
 """What the lock has, what this machine's cache has instead, and what mirrors have now."""
 
-from __future__ import annotations
-
 import tempfile
 from collections.abc import Iterator
 from dataclasses import replace

@@ -4,8 +4,6 @@ A guest that waits for a processor on a busy host, or that is suspended together
 does not hang.
 """
 
-from __future__ import annotations
-
 import time
 from pathlib import Path
 

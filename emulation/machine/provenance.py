@@ -4,8 +4,6 @@
 equal data. The rest was observed in this execution.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 from pathlib import Path

@@ -6,8 +6,6 @@ maintainer scripts, so that nothing needs root or Debian, nothing is installed o
 machines run the same bytes. The folder is sealed (`emulation.host.seal`).
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import logging

@@ -8,8 +8,6 @@ of the kernel are either the same for every boot or kept off its command line, s
 line is an input of its random number generator.
 """
 
-from __future__ import annotations
-
 import json
 import os
 import resource

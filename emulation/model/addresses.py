@@ -1,7 +1,5 @@
 """Addresses by name: `{server}` is that of a node, `{server.eth1}` that of one of its ports."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterable, Iterator, Mapping
 

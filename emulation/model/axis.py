@@ -1,7 +1,5 @@
 """A value of an axis at a point, and how it appears in the path of a run."""
 
-from __future__ import annotations
-
 import hashlib
 import re
 from contextlib import suppress

@@ -1,7 +1,5 @@
 """Congestion controls: those that hosts may have, and one of the user's own from a module."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 

@@ -1,7 +1,5 @@
 """What a port does to the packets that it sends: shape, delay, or hand them to the air."""
 
-from __future__ import annotations
-
 from dataclasses import dataclass, field
 
 from qdisclab.emulation.model.qdisc import Qdisc

@@ -5,8 +5,6 @@ whole guest, including the rig, or name a program for the kernel to start (`kern
 no study has a use for them.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping

@@ -5,8 +5,6 @@ a bare number, an unknown unit, a negative value and a value that is no whole nu
 all raise `UnitError`. `str` writes what `parse` reads.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Mapping

@@ -4,8 +4,6 @@ The names, units and ranges are those of the driver (`qdisc/src/wifi`, docs/wifi
 checks them again, and the effective values are read back before anything is sent.
 """
 
-from __future__ import annotations
-
 import difflib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

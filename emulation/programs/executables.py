@@ -1,7 +1,5 @@
 """Whether a guest can start a program, and the files that this takes: scripts and ELF files."""
 
-from __future__ import annotations
-
 import os
 import zlib
 from collections.abc import Iterator

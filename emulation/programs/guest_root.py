@@ -1,7 +1,5 @@
 """What a guest finds at a path: its layers over its root file system, seen from the host."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Iterator, Sequence
 from os import X_OK, access, walk
 from os.path import exists, isfile, islink

@@ -5,8 +5,6 @@ system calls. What is left are instructions that the processor answers by itself
 trapped everywhere. A program that contains one need not use it.
 """
 
-from __future__ import annotations
-
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass

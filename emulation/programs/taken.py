@@ -5,8 +5,6 @@ path, and so are files that are named in addition. All other words are left to t
 that begins with `/` is a path in the guest.
 """
 
-from __future__ import annotations
-
 import os.path
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass

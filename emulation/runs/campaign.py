@@ -5,8 +5,6 @@ stopped. If a run fails, the others in progress are stopped, and its error is ra
 caller asks to be told of it.
 """
 
-from __future__ import annotations
-
 import threading
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait

@@ -5,8 +5,6 @@ along. The guest is the same every time: the outcome is a function of the kernel
 system, the layers, the files, the command, the rig and the seed.
 """
 
-from __future__ import annotations
-
 import json
 import math
 import shutil

@@ -4,8 +4,6 @@ To read thousands of provenances takes a second, so what they say is kept in the
 one of them, or the study's file, changes.
 """
 
-from __future__ import annotations
-
 import os
 import time
 from collections.abc import Iterator, Mapping

@@ -1,7 +1,5 @@
 """Do one run: from a cell and a seed to a data file and its provenance, whole or not at all."""
 
-from __future__ import annotations
-
 import glob
 import gzip
 import json

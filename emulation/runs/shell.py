@@ -1,7 +1,5 @@
 """A shell inside the rig, on this terminal."""
 
-from __future__ import annotations
-
 import math
 import os
 import shutil

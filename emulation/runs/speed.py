@@ -4,8 +4,6 @@ A run takes as long as the remembered runs of its experiment and link took on av
 second. Where there are none, those of its experiment say it, then all runs, then another machine.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -4,8 +4,6 @@ All tests of a suite share a guest (`guest/suite.py`). Where one hangs it, or en
 on in another guest.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 import os

@@ -5,8 +5,6 @@ Each study is a package of its own (`study_1a2b3c4d`): its modules import each o
 before the user has agreed to it (`trust`); a file that has changed since is executed anew.
 """
 
-from __future__ import annotations
-
 import hashlib
 import importlib
 import os

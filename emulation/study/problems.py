@@ -1,7 +1,5 @@
 """Problems of a YAML file in words: what pydantic found to be wrong, and what to do."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from types import NoneType, UnionType

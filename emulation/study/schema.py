@@ -5,8 +5,6 @@ the values are in `emulation.config.studyfile`, `emulation.kinds.rigs` and
 `emulation.kinds.traffic`.
 """
 
-from __future__ import annotations
-
 import difflib
 import re
 from collections.abc import Callable, Iterable, Mapping

@@ -4,8 +4,6 @@ The shipped studies are in `studies/` of the repository; a user's may lie anywhe
 it is known to this process and to those that it starts.
 """
 
-from __future__ import annotations
-
 import difflib
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The folder that `emulate new` makes: a study that runs without changes."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -7,8 +7,6 @@ holds as long as no file of the study changes, but for its runs. A study that `e
 the user's own and always trusted; shipped studies are part of the project.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import os

@@ -3,8 +3,6 @@
 A kind of probe is a module that defines `KIND`, here or in a study's folder `kinds`.
 """
 
-from __future__ import annotations
-
 from qdisclab.emulation.kinds.probes.base import ProbeKind
 from qdisclab.emulation.kinds.registry import Registry
 

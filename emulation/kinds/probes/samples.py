@@ -4,8 +4,6 @@ A sample is a record: time, number of the place, length, and the netlink message
 kernel answers. docs/probes.md has the columns and units.
 """
 
-from __future__ import annotations
-
 import struct
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType

@@ -4,8 +4,6 @@
 alone, with what it needs inside.
 """
 
-from __future__ import annotations
-
 from qdisclab.emulation.kinds.qdiscs.base import QdiscKind
 from qdisclab.emulation.kinds.registry import Registry
 

@@ -1,7 +1,5 @@
 """What a kind of qdisc is: its options, the words of `tc`, its counters, how it is drawn."""
 
-from __future__ import annotations
-
 import ast
 import builtins
 import dis

@@ -3,8 +3,6 @@
 A kind is a module with a subclass of `base.RigSection`, here or in a study's folder `kinds`.
 """
 
-from __future__ import annotations
-
 from qdisclab.emulation.kinds.rigs.base import RigSection
 from qdisclab.emulation.kinds.sections import Sections
 

@@ -1,7 +1,5 @@
 """The base of all kinds of rigs: settings of hosts, and a topology around the bottleneck."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal

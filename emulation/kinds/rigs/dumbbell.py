@@ -12,8 +12,6 @@ rig:
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterable, Mapping
 from typing import Literal, Self
 

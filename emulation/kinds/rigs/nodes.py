@@ -27,8 +27,6 @@ take the fewest links. With `offloads: true` a link's ports have TSO, GSO and GR
 an earlier port joined crosses it as one superpacket, which a queue counts as one packet.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal, Self
 

@@ -5,8 +5,6 @@ rig: {kind: none}
 ```
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from typing import Literal, Self
 

@@ -21,8 +21,6 @@ def parking_lot(link, queues, hops, delay):
 `queues[rate]` is the qdisc under test with its options at a rate of the link.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 from inspect import isfunction
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A queue of a rig that is written out, and its rate: each its own, or the sweep's."""
 
-from __future__ import annotations
-
 from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, TypeAdapter, model_validator

@@ -30,8 +30,6 @@ In a filter `{server}` is the address of a node, `{r1.r1-server}` that of a port
 into which they have sent no packet are named after the run.
 """
 
-from __future__ import annotations
-
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 from typing import Annotated, Any, Self

@@ -3,8 +3,6 @@
 A kind is a module with a subclass of `base.TrafficSection`, here or in a study's folder `kinds`.
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
