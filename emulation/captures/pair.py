@@ -17,16 +17,6 @@ import pandas as pd
 
 from qdisclab.emulation.captures import packets, pcap
 from qdisclab.emulation.captures.follow import follow, in_order
-from qdisclab.emulation.captures.packets import (
-    DROPPED,
-    ENTERED,
-    HEAD,
-    LEFT,
-    RECORD,
-    Flows,
-    Passages,
-    leave,
-)
 from qdisclab.emulation.errors import ConfigError
 
 #: Most packets of both captures: each takes 96 bytes of the temporary folder, and 80 of memory.
@@ -80,7 +70,10 @@ def write(before: Path, behind: Path, target: Path, rate_bit_s: int = 0) -> Coun
 def _merge(before: Path, behind: Path, records: Path) -> None:
     """Write the packets of both captures to `records`, by time; what enters comes first."""
     both = heapq.merge(
-        *(_packets(path, event) for path, event in ((before, ENTERED), (behind, LEFT))),
+        *(
+            _packets(path, event)
+            for path, event in ((before, packets.ENTERED), (behind, packets.LEFT))
+        ),
         key=lambda entry: (entry[1].time_ns, entry[0]),
     )
     number = 0
@@ -92,14 +85,14 @@ def _merge(before: Path, behind: Path, records: Path) -> None:
                 todo = f"cut both to the same time: editcap -A 'FROM' -B 'TO' {before.name} SHORT"
                 raise ConfigError(what, str(before), todo)
             content = b"".join(
-                packet.content[:LEAST_CAPTURED].ljust(HEAD, b"\0") for _, packet in block
+                packet.content[:LEAST_CAPTURED].ljust(packets.HEAD, b"\0") for _, packet in block
             )
-            rows = np.zeros(len(block), dtype=RECORD)
+            rows = np.zeros(len(block), dtype=packets.RECORD)
             rows["event"] = [event for event, _ in block]
             rows["time_ns"] = [packet.time_ns for _, packet in block]
             rows["length"] = [packet.length for _, packet in block]
-            rows["kept"] = [min(len(packet.content), HEAD) for _, packet in block]
-            rows["content"] = np.frombuffer(content, dtype=np.uint8).reshape(-1, HEAD)
+            rows["kept"] = [min(len(packet.content), packets.HEAD) for _, packet in block]
+            rows["content"] = np.frombuffer(content, dtype=np.uint8).reshape(-1, packets.HEAD)
             rows.tofile(file)
 
 
@@ -120,8 +113,8 @@ def _packets(path: Path, event: int) -> Iterator[tuple[int, pcap.Packet]]:
         yield event, packet
 
 
-def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts]:
-    passages, flows = Passages.none(), Flows()
+def _follow(records: Path, before: Path, behind: Path) -> tuple[packets.Passages, Counts]:
+    passages, flows = packets.Passages.none(), packets.Flows()
     columns = ["time_ns", "packet", "ce", "row"]
     pending = pd.DataFrame({name: np.zeros(0, dtype=np.int64) for name in columns})
     pending["packet"] = pending["packet"].astype(np.uint64)
@@ -130,7 +123,7 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
     shortest_ns = np.iinfo(np.int64).max
     for chunk in packets.chunks(records):
         table = packets.decode(chunk)
-        enters = chunk["event"] == ENTERED
+        enters = chunk["event"] == packets.ENTERED
         table["row"] = len(passages.fate) + np.cumsum(enters) - 1
         passages.passed_by.append(np.zeros(0, dtype=np.int64))
         passages.add(flows.of(table[enters]), table.loc[enters, "packet"].to_numpy())
@@ -140,7 +133,7 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[Passages, Counts
         entered = zip(table.loc[enters, "packet"], table.loc[enters, "time_ns"], strict=True)
         early += sum(strangers.get(key, time_ns) < time_ns for key, time_ns in entered)
         followed = follow(pending, matched, behind.name, in_order)
-        leave(passages, followed, refused=False)
+        packets.leave(passages, followed, refused=False)
         left += len(matched)
         shortest_ns = followed.delay_ns[followed.sent].min(initial=shortest_ns)
         pending = followed.before[~followed.sent]
@@ -188,12 +181,12 @@ def _matched(before: pd.DataFrame, behind: pd.DataFrame) -> tuple[pd.DataFrame, 
     return behind[is_matched], behind[~is_matched]
 
 
-def _note_queued(records: Path, passages: Passages) -> None:
+def _note_queued(records: Path, passages: packets.Passages) -> None:
     """Write into the records how many packets, of those that left, each found in the queue."""
-    rows = np.memmap(records, dtype=RECORD, mode="r+")
-    enters = rows["event"] == ENTERED
+    rows = np.memmap(records, dtype=packets.RECORD, mode="r+")
+    enters = rows["event"] == packets.ENTERED
     in_ns, length = rows["time_ns"][enters].astype(np.int64), rows["length"][enters].astype(int)
-    left = passages.fate != DROPPED
+    left = passages.fate != packets.DROPPED
     order = np.argsort(passages.out_ns[left], kind="stable")
     gone = np.searchsorted(passages.out_ns[left][order], in_ns, side="right")
     for name, size in (("packets", np.ones(len(in_ns), dtype=int)), ("bytes", length)):

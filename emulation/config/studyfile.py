@@ -27,21 +27,8 @@ from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.model.era import NAMES as SWITCHES, switches
 from qdisclab.emulation.model.units import Duration, Option, Packets, Rate, Size, UnitError
 from qdisclab.emulation.model.wifi import flaws as wifi_flaws
-from qdisclab.emulation.study.schema import (
-    Flaw,
-    Flaws,
-    LinkRate,
-    Memory,
-    Name,
-    Section,
-    Settings,
-    matching,
-    parser,
-    read_each,
-    read_options,
-    refuse,
-    unknown,
-)
+from qdisclab.emulation.study import schema
+from qdisclab.emulation.study.schema import Flaw, Flaws, Name, Section, refuse, unknown
 
 FORMAT = 1  # of study files
 
@@ -51,8 +38,8 @@ _QUANTITIES: tuple[type[Duration | Packets | Size | Rate], ...] = (Duration, Pac
 class LinkSection(Section):
     """The bottleneck's rates."""
 
-    down: LinkRate
-    up: LinkRate
+    down: schema.LinkRate
+    up: schema.LinkRate
 
 
 def _color(text: str) -> str:
@@ -117,7 +104,7 @@ class QdiscSection(Section):
         if "kind" not in info.data:
             return by
         read = partial(options_of, info.data["kind"])
-        return read_each(by.items(), lambda values: read_each(values.items(), read))
+        return schema.read_each(by.items(), lambda values: schema.read_each(values.items(), read))
 
     @field_validator("rates")
     @classmethod
@@ -150,11 +137,11 @@ class ControlSection(Section):
     """A congestion control from a kernel module; its name is that under which it registers."""
 
     module: str  # the folder of the module
-    parameters: Annotated[Settings, AfterValidator(_parameters)] = ()  # of the module
+    parameters: Annotated[schema.Settings, AfterValidator(_parameters)] = ()  # of the module
 
 
 def _rate(text: str) -> Rate:
-    rate = parser(Rate)(text)
+    rate = schema.parser(Rate)(text)
     if not rate.base:
         raise Flaws(((), f"'{text}' is not a possible rate", "write a rate above 0"))
     return rate
@@ -167,7 +154,9 @@ def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     texts = {name: value for name, value in options.items() if value is not None}
     is_of_tc = kind in qdiscs.KINDS
-    typed = read_options(kind, texts) if is_of_tc else read_each(texts.items(), _option)
+    typed = (
+        schema.read_options(kind, texts) if is_of_tc else schema.read_each(texts.items(), _option)
+    )
     return {name: typed.get(name) for name in options}
 
 
@@ -261,7 +250,7 @@ class ExperimentSection(Section):
     id: str | None = None  # how the ids of its runs are made: "{experiment}/{link}/{qdisc}/{cc}"
     traffic: dict[str, Any]
     rig: dict[str, Any] = Field(default_factory=dict)  # what differs from the rig of the file
-    memory: Memory | None = None
+    memory: schema.Memory | None = None
     kernel: Series = None
     restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
     measure: Name | None = None  # how its runs become numbers: one that the analysis knows
@@ -309,7 +298,7 @@ class FixedSection(Section):
 
 
 StudyName = Annotated[
-    str, matching(r"[a-z][a-z0-9_-]*", "a name", "lower-case letters, digits, - and _")
+    str, schema.matching(r"[a-z][a-z0-9_-]*", "a name", "lower-case letters, digits, - and _")
 ]
 
 
@@ -344,7 +333,7 @@ class StudyFile(Section):
     wifi: dict[Name, WifiSection] = Field(default_factory=dict)
     axes: dict[Name, AxisSection] = Field(default_factory=dict)
     rig: dict[str, Any] = Field(default_factory=dict)  # of every experiment
-    memory: Memory | None = None
+    memory: schema.Memory | None = None
     kernel: Series = None  # of every experiment
     experiments: dict[Name, ExperimentSection] = Field(min_length=1)
     fixed: FixedSection | None = None

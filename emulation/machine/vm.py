@@ -22,15 +22,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation.errors import (
-    EmulationError,
-    GuestFailure,
-    GuestHung,
-    MissingTool,
-    RigMismatch,
-    TrafficFailure,
-    printable,
-)
+from qdisclab.emulation import errors
 from qdisclab.emulation.host import confine, scratch, seal
 from qdisclab.emulation.host.cpus import claim
 from qdisclab.emulation.host.pool import follow
@@ -147,7 +139,10 @@ class Machine:
 SEE_LOG = "see kernel.log"
 
 #: A cause in the status -> the error to raise; any other failure is a `GuestFailure`.
-CAUSES: dict[str, type[EmulationError]] = {"rig": RigMismatch, "traffic": TrafficFailure}
+CAUSES: dict[str, type[errors.EmulationError]] = {
+    "rig": errors.RigMismatch,
+    "traffic": errors.TrafficFailure,
+}
 
 
 @dataclass
@@ -176,14 +171,14 @@ class Ending:
             if last.get("cause") in CAUSES:
                 raise CAUSES[last["cause"]]("; ".join(problems))
             steps = ["boot", *(line["step"] for line in self.steps if line["step"] != "failed")]
-            raise GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
+            raise errors.GuestFailure("; ".join(problems), f"after step '{steps[-1]}' of the guest")
 
     def step(self, name: str) -> dict[str, Any]:
         """Return the first line of that step; raise `GuestFailure` if it was never reached."""
         for line in self.steps:
             if line["step"] == name:
                 return line
-        raise GuestFailure(what=f"the guest never reached the step '{name}'")
+        raise errors.GuestFailure(what=f"the guest never reached the step '{name}'")
 
 
 def prepare(
@@ -315,7 +310,7 @@ def memory_folder(memory_mib: int) -> Path:
             return Path(name)
     what = f"no temporary folder has {memory_mib} MiB of room and may hold executable memory"
     todo = "set TMPDIR to a folder on a file system mounted without noexec"
-    raise MissingTool(what, "$TMPDIR, /dev/shm, /tmp, /var/tmp", todo)
+    raise errors.MissingTool(what, "$TMPDIR, /dev/shm, /tmp, /var/tmp", todo)
 
 
 def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
@@ -374,7 +369,7 @@ def _watch(
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
-                raise GuestHung(
+                raise errors.GuestHung(
                     what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s"
                     + busy.whereabouts(process.pid),
                     where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
@@ -429,14 +424,14 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
             if NO_INIT in line:
                 what = f"the guest's kernel says: {line.strip()}{last_words}"
                 todo = "a program ended its first process, or took the files of that away"
-                raise GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
+                raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
             if line.strip() and not line.startswith("["):  # the kernel's begin with the time
                 last_words = f"; said last: {line.strip()[:200]}"
             if any(complaint in line for complaint in complaints):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 what = f"the guest's kernel says: {line.strip()}"
                 todo = "give it more `memory` in the experiment" if short else f"see {name}"
-                raise GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
+                raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
 
 
 def _short_of_memory(folder: Path) -> bool:
@@ -451,7 +446,7 @@ def _quote_log(folder: Path, ending: Ending) -> None:
         lines = read_text(folder / "job/out/kernel.log").splitlines()
         said = next((line for line in reversed(lines) if line[:1].isdigit()), "").partition(";")[2]
         last["problems"] = [
-            problem.replace(SEE_LOG, f"the kernel's log ends with '{printable(said[:200])}'")
+            problem.replace(SEE_LOG, f"the kernel's log ends with '{errors.printable(said[:200])}'")
             for problem in last["problems"]
         ]
 
@@ -462,7 +457,7 @@ def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False)
     _quote_log(folder, ending)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]
-        raise GuestFailure(
+        raise errors.GuestFailure(
             what=f"the guest ended with status {status}: " + " / ".join(tail),
             where=f"{ending.virtual_s:.3f} s",
             todo=(

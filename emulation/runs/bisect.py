@@ -18,13 +18,7 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
-from qdisclab.emulation.errors import (
-    ConfigError,
-    EmulationError,
-    GuestFailure,
-    GuestHung,
-    KernelBuildError,
-)
+from qdisclab.emulation import errors
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import tree
 from qdisclab.emulation.kernel.builder import Kernel
@@ -58,7 +52,7 @@ class Condition:
             return cls(match[1], match[2], float(match[3]))
         except (AssertionError, ValueError):
             todo = "write e.g. 'induced_latency_ms > 60'"
-            raise ConfigError(
+            raise errors.ConfigError(
                 "compares no number with a bound", f"--where '{text}'", todo
             ) from None
 
@@ -67,7 +61,9 @@ class Condition:
         names = sorted(set.intersection(*(set(of_run) for of_run in numbers)))
         if self.name not in names:
             what = f"the runs do not measure '{self.name}'"
-            raise ConfigError(what, "--where", f"choose from {', '.join(names) or 'no other'}")
+            raise errors.ConfigError(
+                what, "--where", f"choose from {', '.join(names) or 'no other'}"
+            )
         return fmean(of_run[self.name] for of_run in numbers)
 
     def holds(self, value: float) -> bool:
@@ -101,7 +97,7 @@ def test(place: Path, condition: Condition, measured: Measured, log: Path) -> St
     try:
         built = tree.build(place)
         kernel, value = built.digest, condition.value(measured(built))
-    except (KernelBuildError, GuestFailure, GuestHung) as error:
+    except (errors.KernelBuildError, errors.GuestFailure, errors.GuestHung) as error:
         why = str(error)
     verdict = "skipped" if value is None else "bad" if condition.holds(value) else "good"
     step = Step(commit, subject, kernel, value, verdict, why)
@@ -127,7 +123,7 @@ def search(
             if step.verdict != name:
                 what = step.why or f"is {step.verdict}: {step.value:g}"
                 todo = "choose two commits that differ"
-                raise ConfigError(what, f"--{name} {refs[name]}", todo)
+                raise errors.ConfigError(what, f"--{name} {refs[name]}", todo)
         git(place, "bisect", "start", *ends.values())
         result = subprocess.run(
             ["git", "bisect", "run", *command], cwd=place, capture_output=True, text=True
@@ -137,7 +133,7 @@ def search(
             names = re.findall(r"^[0-9a-f]{40}$", listed, re.MULTILINE)
             return "\n".join(["one of these, as some could not be tested:", *names])
         if "is the first bad commit" not in result.stdout:
-            raise EmulationError(_last(result.stderr, result.stdout), "git bisect run")
+            raise errors.EmulationError(_last(result.stderr, result.stdout), "git bisect run")
         return git(
             place, "show", "--no-patch", "--format=%H%n%n    %s%n%n%an, %ad", "refs/bisect/bad"
         )
@@ -149,15 +145,15 @@ def commits(source: Path, good: str, bad: str) -> dict[str, str]:
     Raises `ConfigError` for a folder without git, and for what is no commit.
     """
     if not (source / ".git").exists():
-        raise ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
+        raise errors.ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
     ends = {}
     for name, ref in (("bad", bad), ("good", good)):
         try:
             ends[name] = git(
                 source, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"
             ).strip()
-        except ConfigError:
-            raise ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+        except errors.ConfigError:
+            raise errors.ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
     return ends
 
 
@@ -189,7 +185,7 @@ def git(place: Path, *words: str) -> str:
     """Return what git prints in a folder; raise `ConfigError` with its reason where it fails."""
     result = subprocess.run(["git", "-C", place, *words], capture_output=True, text=True)
     if result.returncode:
-        raise ConfigError(_last(result.stderr, result.stdout), f"git {words[0]} in {place}")
+        raise errors.ConfigError(_last(result.stderr, result.stdout), f"git {words[0]} in {place}")
     return result.stdout
 
 

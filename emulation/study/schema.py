@@ -25,22 +25,13 @@ from pydantic import (
 from pydantic_core import CoreSchema, core_schema
 
 from qdisclab.emulation.kinds.qdiscs import KINDS
-from qdisclab.emulation.model import sysctls
-from qdisclab.emulation.model.units import (
-    Duration,
-    Option,
-    Packets,
-    Quantity,
-    Rate,
-    Size,
-    UnitError,
-)
+from qdisclab.emulation.model import sysctls, units
 from qdisclab.emulation.study.source import Path
 
-FASTEST = Rate(100 * 10**9)  # a faster link is probably a mistake
+FASTEST = units.Rate(100 * 10**9)  # a faster link is probably a mistake
 ADDRESSES = 16  # of a server: the number of bands of a prio qdisc
 MOST_LISTED = 20  # names in an error; of a longer list, the nearest three
-LEAST_MEMORY = Size(64 * 2**20)  # a little more than a guest needs to boot
+LEAST_MEMORY = units.Size(64 * 2**20)  # a little more than a guest needs to boot
 MEMORY = "256 MiB"  # an example
 
 
@@ -99,7 +90,7 @@ def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple
     return what, hint + (look or f"valid: {', '.join(names)}")
 
 
-Q = TypeVar("Q", bound=Quantity)
+Q = TypeVar("Q", bound=units.Quantity)
 
 
 def parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
@@ -113,7 +104,7 @@ def parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
             raise Flaws(((), f"must be text with a unit, not {value!r}", f"write e.g. '{example}'"))
         try:
             return quantity.parse(str(value), example)
-        except UnitError as error:
+        except units.UnitError as error:
             what, _, todo = str(error).rpartition("; ")
             raise Flaws(((), what, todo)) from None
 
@@ -127,8 +118,8 @@ def _positive(value: Q, example: str = "") -> Q:
     return value
 
 
-def _feasible(rate: Rate) -> Rate:
-    if not Rate(0) < rate <= FASTEST:
+def _feasible(rate: units.Rate) -> units.Rate:
+    if not units.Rate(0) < rate <= FASTEST:
         todo = f"write a rate above 0 and up to {FASTEST}"
         raise Flaws(((), f"'{rate}' is not a possible rate", todo))
     return rate
@@ -145,9 +136,9 @@ def matching(pattern: str, noun: str, letters: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-def _durations(value: Any) -> tuple[Duration, ...]:
+def _durations(value: Any) -> tuple[units.Duration, ...]:
     """Return one span or several, one for each address of the server."""
-    parse = parser(Duration)
+    parse = parser(units.Duration)
     if not isinstance(value, list | tuple):
         return (_positive(parse(value)),)
     if not 1 <= len(value) <= ADDRESSES:
@@ -155,7 +146,7 @@ def _durations(value: Any) -> tuple[Duration, ...]:
     return tuple(read_each(enumerate(value), lambda item: _positive(parse(item))).values())
 
 
-def _bootable(size: Size) -> Size:
+def _bootable(size: units.Size) -> units.Size:
     if size < LEAST_MEMORY or size.bytes % 2**20:
         todo = f"write {LEAST_MEMORY} or more, in whole MiB"
         raise Flaws(((), f"'{size}' is not a possible memory of a guest", todo))
@@ -206,15 +197,17 @@ class _Read:
 _SETTING = {"type": ["string", "integer"]}
 
 Name = Annotated[str, matching(r"[a-z][a-z0-9_]*", "a name", "lower-case letters, digits and _")]
-LinkRate = Annotated[Rate, _Read("a rate", Rate, _feasible)]
-Span = Annotated[Duration, _Read("a time", Duration, _positive)]
+LinkRate = Annotated[units.Rate, _Read("a rate", units.Rate, _feasible)]
+Span = Annotated[units.Duration, _Read("a time", units.Duration, _positive)]
 Spans = Annotated[
-    tuple[Duration, ...],
+    tuple[units.Duration, ...],
     PlainValidator(_durations),
     WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
 ]
-Length = Annotated[Duration, _Read("a time", Duration, partial(_positive, example="60 s"), "60 s")]
-Memory = Annotated[Size, _Read("a size", Size, _bootable, MEMORY)]
+Length = Annotated[
+    units.Duration, _Read("a time", units.Duration, partial(_positive, example="60 s"), "60 s")
+]
+Memory = Annotated[units.Size, _Read("a size", units.Size, _bootable, MEMORY)]
 TestName = Annotated[
     str, matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -")
 ]
@@ -224,7 +217,7 @@ Settings = Annotated[
     WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
 ]
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
-Bytes = Annotated[Size, _Read("a size", Size, _positive)]
+Bytes = Annotated[units.Size, _Read("a size", units.Size, _positive)]
 
 
 class Section(BaseModel):
@@ -255,7 +248,7 @@ class StudySection(Section):
 def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """Return the options of a `tc` kind and `txqueuelen` with their types; raise `Flaws`."""
     own = {name: option.type for name, option in KINDS[kind].options.items()}
-    types: dict[str, type] = {**own, "txqueuelen": Packets}
+    types: dict[str, type] = {**own, "txqueuelen": units.Packets}
     flaws: list[Flaw] = []
     read: dict[str, Any] = {}
     for name, value in options.items():
@@ -271,8 +264,8 @@ def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     return read
 
 
-def _read_option(expected: type, value: Any) -> Option:
-    if issubclass(expected, Quantity):
+def _read_option(expected: type, value: Any) -> units.Option:
+    if issubclass(expected, units.Quantity):
         quantity = parser(expected)(value)
         return _positive(quantity)  # type: ignore[return-value]
     if expected is bool and isinstance(value, bool):

@@ -17,15 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError, GuestFailure
-from qdisclab.emulation.kinds.probes import KINDS
-from qdisclab.emulation.kinds.probes.base import (
-    CAPTURE,
-    COMPARED,
-    QUEUE,
-    RECORDINGS,
-    ProbeKind,
-    Where,
-)
+from qdisclab.emulation.kinds.probes import KINDS, base
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration, UnitError
@@ -76,7 +68,7 @@ class Probe:
         return ":".join(part for part in (self.kind, interval, place) if part)
 
     @property
-    def about(self) -> ProbeKind:
+    def about(self) -> base.ProbeKind:
         """Return what its kind is."""
         return KINDS[self.kind]
 
@@ -87,7 +79,7 @@ class Probe:
         """
         about = self.about
         places = about.places(run) if self.node is None else self._named(run, self.node)
-        interval = self.interval or (COMPARED if about.recording == QUEUE else None)
+        interval = self.interval or (base.COMPARED if about.recording == base.QUEUE else None)
         sampled = {"interval_ns": interval.nanoseconds} if interval else {}
         return [
             {"kind": about.recording, **sampled, "node": node}
@@ -105,7 +97,7 @@ class Probe:
             what = f"the rig '{run.topology.name}' has no default place for this probe"
             raise ConfigError(what, _where(str(self)), f"name a place: {self.about.form}")
 
-    def _named(self, run: Run, node: str) -> list[Where]:
+    def _named(self, run: Run, node: str) -> list[base.Where]:
         """Return the place that the user names: of a node alone its queues under test."""
         _check(run.topology, str(self), node, self.interface)
         if self.interface is not None or self.about.words < 2:
@@ -184,7 +176,7 @@ def _sampled_places(probes: tuple[Probe, ...], run: Run) -> dict[str, list[dict[
     """Return the places of each kind of series."""
     by_kind: dict[str, list[dict[str, Any]]] = {}
     for place in places(probes, run):
-        if place["kind"] not in (CAPTURE, QUEUE):
+        if place["kind"] not in (base.CAPTURE, base.QUEUE):
             by_kind.setdefault(place["kind"], []).append(place)
     return by_kind
 
@@ -207,7 +199,7 @@ def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
     return b"".join(
         _PLACE.pack(
             place.get("interval_ns", 0),
-            RECORDINGS.index(place["kind"]),
+            base.RECORDINGS.index(place["kind"]),
             numbers[place["node"]],
             place.get("interface", "").encode(),
         )
@@ -222,12 +214,12 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
         raise GuestFailure(what, todo="leave --probe out")
     recorded = places(probes, run)
     for number, place in enumerate(recorded):
-        if place["kind"] == CAPTURE:
+        if place["kind"] == base.CAPTURE:
             raw = out / CAPTURED.format(number)
             packed = out / f"probe.{place['node']}.{place['interface']}.pcap.gz"
             packed.write_bytes(gzip.compress(raw.read_bytes(), 6, mtime=0))
             raw.unlink()
-    if all(place["kind"] == CAPTURE for place in recorded):
+    if all(place["kind"] == base.CAPTURE for place in recorded):
         return
     from qdisclab.emulation.kinds.probes import queue, samples  # pandas takes a second to import
 
@@ -236,11 +228,11 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
         series[kind].attrs["places"] = sampled
         series[kind].to_parquet(out / f"probe.{kind}.parquet", index=False)
     for number, place in enumerate(recorded):
-        if place["kind"] == QUEUE:
+        if place["kind"] == base.QUEUE:
             where = place["node"], place["interface"]
             records = out / f"probe.{'.'.join(where)}.queue"
             (out / RECORDS.format(number)).rename(records)
-            table = queue.write(run, where, records, series[QUEUE])
+            table = queue.write(run, where, records, series[base.QUEUE])
             for probe in probes:
                 if probe.about.write is not None and place in probe.places(run):
                     probe.about.write(run, where, table, out / f"probe{probe.about.end()}")

@@ -19,16 +19,7 @@ from typing import Any, Literal, Self
 from pydantic import Field, field_validator, model_validator
 
 from qdisclab.emulation.kinds.rigs.base import BottleneckRig, halves
-from qdisclab.emulation.model.egress import (
-    BURST,
-    DELAY_LIMIT,
-    EDGE_BURST,
-    SHAPER_LIMIT,
-    Delay,
-    Delays,
-    Radio,
-    Shaper,
-)
+from qdisclab.emulation.model import egress
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from qdisclab.emulation.model.units import Duration, Rate
@@ -94,7 +85,7 @@ class DaisyChain(BottleneckRig):
         """
         assert link is not None
         up, down = queues[link.up], queues[link.down]
-        edge = Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+        edge = egress.Shaper(self.edge_rate, egress.EDGE_BURST, egress.SHAPER_LIMIT)
         first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(self.base_rtt)))
         server = Port("server", "server-r2", first, edge, tuple(more))
         there, back = zip(*(halves(rtt, self.split) for rtt in self.base_rtt), strict=True)
@@ -124,16 +115,16 @@ class DaisyChain(BottleneckRig):
 
     def _delay(
         self, server: Port, delays: Sequence[Duration], match: str, bottleneck: Rate
-    ) -> Delay | Delays:
+    ) -> egress.Delay | egress.Delays:
         """Return the delay of packets that cross `bottleneck`, for each address of `server`."""
         if len(delays) == 1:
-            return Delay(delays[0], self.edge_rate, DELAY_LIMIT, bottleneck)
+            return egress.Delay(delays[0], self.edge_rate, egress.DELAY_LIMIT, bottleneck)
         of_addresses = tuple(zip(server.ips, delays, strict=True))
-        return Delays(of_addresses, match, self.edge_rate, DELAY_LIMIT, bottleneck)
+        return egress.Delays(of_addresses, match, self.edge_rate, egress.DELAY_LIMIT, bottleneck)
 
 
-def _limited(rate: Rate, qdisc: Qdisc) -> Shaper:
-    return Shaper(rate, BURST, SHAPER_LIMIT, qdisc)
+def _limited(rate: Rate, qdisc: Qdisc) -> egress.Shaper:
+    return egress.Shaper(rate, egress.BURST, egress.SHAPER_LIMIT, qdisc)
 
 
 def _over_wifi(chain: Topology, wifi: Wifi, up: Qdisc, down: Qdisc) -> Topology:
@@ -147,8 +138,8 @@ def _over_wifi(chain: Topology, wifi: Wifi, up: Qdisc, down: Qdisc) -> Topology:
     client, router = cable.a, cable.b
     (station,) = wifi.stations
     medium = Medium(
-        Port(ACCESS_POINT, "ap1-client", "", Radio(down, wifi.access_point)),
-        (replace(client, interface="client-ap1", egress=Radio(up, station)),),
+        Port(ACCESS_POINT, "ap1-client", "", egress.Radio(down, wifi.access_point)),
+        (replace(client, interface="client-ap1", egress=egress.Radio(up, station)),),
     )
     wire = Wire(Port(ACCESS_POINT, "ap1-r1", "", client.egress), router)
     host, *nodes = chain.nodes

@@ -18,14 +18,7 @@ from typing import Literal, Self
 from pydantic import Field, model_validator
 
 from qdisclab.emulation.kinds.rigs.base import BottleneckRig, halves
-from qdisclab.emulation.model.egress import (
-    DELAY_LIMIT,
-    SHAPER_LIMIT,
-    Delay,
-    Hierarchy,
-    Radio,
-    Shaper,
-)
+from qdisclab.emulation.model import egress
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
@@ -76,10 +69,10 @@ class Dumbbell(BottleneckRig):
         # The way back crosses the same link at its `down` rate, without a queue under test.
         before = Port("aqm", "aqm-senders", "10.0.1.254/24", self._edge)
         behind = Port(
-            "aqm", "aqm-delay", "10.0.2.1/24", Hierarchy(link.up, HTB_BURST, queues[link.up])
+            "aqm", "aqm-delay", "10.0.2.1/24", egress.Hierarchy(link.up, HTB_BURST, queues[link.up])
         )
-        to_aqm = Delay(back, link.down, DELAY_LIMIT, link.down)
-        on = Delay(there, self.edge_rate, DELAY_LIMIT, link.up)
+        to_aqm = egress.Delay(back, link.down, egress.DELAY_LIMIT, link.down)
+        on = egress.Delay(there, self.edge_rate, egress.DELAY_LIMIT, link.up)
         wires = (
             *self._star("switch1", "sender", "10.0.1", before),
             Wire(behind, Port("delay", "delay-aqm", "10.0.2.2/24", to_aqm)),
@@ -99,13 +92,13 @@ class Dumbbell(BottleneckRig):
         its WiFi interface; a station has Linux's default. `link` has its rates on the wired side.
         """
         before = Port("aqm", "aqm-delay", "10.0.2.1/24", self._edge)
-        on_air = Port("aqm", "aqm-air", "10.0.3.254/24", Radio(qdisc, wifi.access_point))
+        on_air = Port("aqm", "aqm-air", "10.0.3.254/24", egress.Radio(qdisc, wifi.access_point))
         stations = tuple(
-            Port(host, "wlan0", f"10.0.3.{number}/24", Radio(STATION_QDISC, options))
+            Port(host, "wlan0", f"10.0.3.{number}/24", egress.Radio(STATION_QDISC, options))
             for (number, host), options in zip(self._hosts("receiver"), wifi.stations, strict=True)
         )
-        to_senders = Delay(back, link.up, DELAY_LIMIT, wifi.rate("up"))
-        to_aqm = Delay(there, link.down, DELAY_LIMIT, wifi.rate("down"))
+        to_senders = egress.Delay(back, link.up, egress.DELAY_LIMIT, wifi.rate("up"))
+        to_aqm = egress.Delay(there, link.down, egress.DELAY_LIMIT, wifi.rate("down"))
         wires = (
             *self._star(
                 "switch1", "sender", "10.0.1",
@@ -118,8 +111,8 @@ class Dumbbell(BottleneckRig):
         return self._whole("wifi_dumbbell", middle, wires, (before, on_air), "wlan0", media)
 
     @property
-    def _edge(self) -> Shaper:
-        return Shaper(self.edge_rate, EDGE_BURST, SHAPER_LIMIT)
+    def _edge(self) -> egress.Shaper:
+        return egress.Shaper(self.edge_rate, EDGE_BURST, egress.SHAPER_LIMIT)
 
     def _hosts(self, kind: str) -> list[tuple[int, str]]:
         """Return the numbers and names of senders or receivers."""

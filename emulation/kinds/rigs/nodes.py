@@ -42,16 +42,7 @@ from qdisclab.emulation.kinds.rigs.queue import (
     rate_of,
 )
 from qdisclab.emulation.kinds.rigs.tree import EntrySection, build, check, uses_sweep
-from qdisclab.emulation.model import addresses
-from qdisclab.emulation.model.egress import (
-    BURST,
-    DELAY_LIMIT,
-    EDGE_BURST,
-    SHAPER_LIMIT,
-    Delay,
-    Egress,
-    Shaper,
-)
+from qdisclab.emulation.model import addresses, egress
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import (
     LONGEST_NAME,
@@ -295,20 +286,20 @@ class Nodes(RigSection):
         link: Link | None,
         queues: Mapping[Rate, Qdisc],
         words: Mapping[str, str],
-    ) -> Egress:
+    ) -> egress.Egress:
         fastest = wire or self.edge_rate
         if end is None:
-            return Shaper(fastest, EDGE_BURST, SHAPER_LIMIT)
+            return egress.Shaper(fastest, egress.EDGE_BURST, egress.SHAPER_LIMIT)
         if end.tree is not None:
             return build(end.tree, end.ingress, link, queues, words, wire)
         if end.delay is not None:
             rate = fastest if end.rate is None else rate_of(end.rate, link)
-            return Delay(end.delay, rate, DELAY_LIMIT)
+            return egress.Delay(end.delay, rate, egress.DELAY_LIMIT)
         rate = rate_of(end.rate, link)
         if end.queue is None:
-            return Shaper(rate, end.burst or EDGE_BURST, SHAPER_LIMIT)
+            return egress.Shaper(rate, end.burst or egress.EDGE_BURST, egress.SHAPER_LIMIT)
         qdisc = end.queue.qdisc() if isinstance(end.queue, QueueSection) else queues[rate]
-        return Shaper(rate, end.burst or BURST, SHAPER_LIMIT, qdisc)
+        return egress.Shaper(rate, end.burst or egress.BURST, egress.SHAPER_LIMIT, qdisc)
 
     def _egresses(self) -> Iterator[tuple[EgressSection, Rate | None]]:
         for link in self.links:

@@ -36,14 +36,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import Field, PlainValidator, model_validator
 
-from qdisclab.emulation.kinds.rigs.queue import (
-    OF_LINK,
-    TESTED,
-    AnyRate,
-    Queue,
-    QueueSection,
-    rate_of,
-)
+from qdisclab.emulation.kinds.rigs import queue
 from qdisclab.emulation.model import addresses
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link
@@ -62,9 +55,9 @@ _OF_CLASS = (*_RATES, "burst", "cburst", "prio", "quantum", *_CURVES)
 class CurveSection(Section):
     """A service curve of hfsc: `m1` for the time `d`, then `m2`."""
 
-    m1: AnyRate = None
+    m1: queue.AnyRate = None
     d: Span | None = None
-    m2: AnyRate = None
+    m2: queue.AnyRate = None
 
     @model_validator(mode="after")
     def _whole(self) -> Self:
@@ -98,14 +91,14 @@ _Curve = Annotated[CurveSection | None, PlainValidator(_curve)]
 class EntrySection(Section):
     """A qdisc, a class or a filter of a tree."""
 
-    qdisc: Queue = None  # `tested` or a QueueSection
+    qdisc: queue.Queue = None  # `tested` or a QueueSection
     class_: _Place | None = Field(default=None, alias="class")
     filter: str | None = None  # what follows `tc filter add dev X parent 1:`
     parent: _Place | None = None  # of a class or filter; by default the (root) qdisc
     handle: _Place | None = None  # of a qdisc
     kind: str | None = None  # of a class
-    rate: AnyRate = None  # of a class, or of the shaper of the queue under test
-    ceil: AnyRate = None
+    rate: queue.AnyRate = None  # of a class, or of the shaper of the queue under test
+    ceil: queue.AnyRate = None
     burst: Bytes | None = None
     cburst: Bytes | None = None
     prio: int | None = Field(default=None, strict=True, ge=0, le=7)
@@ -121,7 +114,7 @@ class EntrySection(Section):
             todo = "write one of 'qdisc:', 'class:' and 'filter:' in each entry"
             raise Flaws(((), "is not exactly one of qdisc, class and filter", todo))
         options = [name for name in _OF_CLASS if getattr(self, name) is not None]
-        if self.qdisc == TESTED and options == ["rate"]:
+        if self.qdisc == queue.TESTED and options == ["rate"]:
             options = []
         if self.class_ is None and (options or self.kind is not None):
             wrong = "kind" if self.kind is not None else options[0]
@@ -144,9 +137,9 @@ class EntrySection(Section):
             if value is None:
                 continue
             if name in _RATES:
-                value = rate_of(value, link)
+                value = queue.rate_of(value, link)
             elif name in _CURVES:
-                m1, m2 = (Rate(0) if rate is None else rate_of(rate, link)
+                m1, m2 = (Rate(0) if rate is None else queue.rate_of(rate, link)
                           for rate in (value.m1, value.m2))  # fmt: skip
                 value = Curve(m1, value.d or Duration(0), m2)
             options.append((name, value))
@@ -158,7 +151,7 @@ class EntrySection(Section):
         """Whether one of its rates is that of the sweep's link."""
         curves = (getattr(self, name) for name in _CURVES)
         rates = [rate for curve in curves if curve is not None for rate in (curve.m1, curve.m2)]
-        return any(rate in OF_LINK for rate in (self.rate, self.ceil, *rates))
+        return any(rate in queue.OF_LINK for rate in (self.rate, self.ceil, *rates))
 
 
 def build(
@@ -181,13 +174,13 @@ def build(
         assert entry.handle is not None
         if entry.parent is None:
             root = entry.handle
-        if entry.qdisc == TESTED:
+        if entry.qdisc == queue.TESTED:
             if tested:
                 raise ValueError("there are two queues under test; leave one")
             tested = entry.handle
-        qdisc = entry.qdisc.qdisc() if isinstance(entry.qdisc, QueueSection) else _ANY_QUEUE
-        if entry.qdisc == TESTED and entry.rate is not None:
-            own_rate = rate_of(entry.rate, link)
+        qdisc = entry.qdisc.qdisc() if isinstance(entry.qdisc, queue.QueueSection) else _ANY_QUEUE
+        if entry.qdisc == queue.TESTED and entry.rate is not None:
+            own_rate = queue.rate_of(entry.rate, link)
             qdisc = shaping(_ANY_SHAPER, own_rate)
         qdiscs.append(Attached(entry.parent or "root", entry.handle, qdisc))
     if not qdiscs:
@@ -222,4 +215,6 @@ def check(
 
 def uses_sweep(*trees: Sequence[EntrySection] | None) -> bool:
     """Whether a tree has the queue under test or a rate of the sweep's link."""
-    return any(entry.of_link or entry.qdisc == TESTED for tree in trees for entry in tree or ())
+    return any(
+        entry.of_link or entry.qdisc == queue.TESTED for tree in trees for entry in tree or ()
+    )
