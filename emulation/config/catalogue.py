@@ -5,6 +5,7 @@ A file is either accepted or refused with all its problems, each with file, line
 
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import replace
 from functools import lru_cache
 from itertools import product
@@ -20,7 +21,7 @@ from qdisclab.emulation.config.sweep import Sweep
 from qdisclab.emulation.errors import ConfigError, KernelBuildError, Lacking
 from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras, sysctls
-from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.model.axis import Value, meaning
 from qdisclab.emulation.model.run import (
     DEFAULT_ERA,
     MOST_SEED,
@@ -143,7 +144,7 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
                 places = (_place(source, name, path, values) for path, _, _ in error.flaws)
                 flaws += [(at, *flaw[1:]) for at, flaw in zip(places, error.flaws, strict=True)]
     except Flaws as error:
-        flaws += [(("experiments", name, *path), what, todo) for path, what, todo in error.flaws]
+        flaws += error.below("experiments", name)
     labels = {point.label for point in points.values()}
     if name in labels and len(labels) > 1:
         others = ", ".join(sorted(labels - {name}))
@@ -209,17 +210,11 @@ def _place(source: Source, name: str, path: Path, values: Sequence[Value]) -> Pa
         return own_path
     sweep: Path = ("experiments", name, "sweep")
     value = {value.axis: value for value in values}.get(str(first))
-    for place in (sweep, *((*sweep, number) for number in range(64))):
-        if value is not None and (*place, str(first)) in source.lines:
-            items = (*place, str(first))
-            for number in range(64):
-                line = (*items, number)
-                if line not in source.lines:
-                    break
-                if _value_at(source.value, line) == value.value:
-                    return line
-            if _value_at(source.value, items) == value.value:
-                return items
+    for block in (sweep, *((*sweep, number) for number in range(64))) if value else ():
+        items = (*block, str(first))
+        for place in (*((*items, number) for number in range(64)), items):
+            if place in source.lines and _value_at(source.value, place) == value.value:
+                return place
     return (*sweep, *path) if first != "sweep" else sweep
 
 
@@ -252,14 +247,13 @@ def experiment(name: str) -> Experiment:
     this label: `mine/flows_4`; or a study of one experiment. Raises `ConfigError` where there is no
     such experiment.
     """
-    if (named_study := _study_called(name)) is not None:
-        if len(named_study.experiments) == 1:
-            return named_study.experiments[0]
+    with suppress(studies.NoStudy):
+        first, *others = load(studies.find(name)).experiments
+        if not others:
+            return first
         plain = name.rstrip("/")
-        listed = (
-            f"write {plain}/{named_study.experiments[0].name}; 'emulate list {plain}' shows all"
-        )
-        raise ConfigError(f"'{name}' is a study, not an experiment", todo=listed)
+        todo = f"write {plain}/{first.name}; 'emulate list {plain}' shows all"
+        raise ConfigError(f"'{name}' is a study, not an experiment", todo=todo)
     place, _, last = name.rpartition("/")
     provenance = FilePath(studies.DATA, f"{name}.json")
     if os.path.isfile(provenance):  # noqa: PTH113 - a name may be too long for `Path.is_file`
@@ -272,24 +266,12 @@ def experiment(name: str) -> Experiment:
         what, todo = unknown("experiment", name, names)
         raise ConfigError(what, todo=todo)
     study = load(studies.find(place))
-    for experiment in study.experiments:
-        if experiment.name == last:
-            return experiment
-    for experiment in study.experiments:
-        if last in experiment.labels:
-            return labelled(experiment, last)
-    names = [name for each in study.experiments for name in (each.name, *each.labels)]
-    ids = [f"{place}/{label}" for label in dict.fromkeys(names)]
+    by_name = all_labels(study.experiments)
+    if f"{study.name}/{last}" in by_name:
+        return by_name[f"{study.name}/{last}"]
+    ids = [place + known.removeprefix(study.name) for known in by_name]
     what, todo = unknown("experiment", name, ids, f"'emulate list {place}' shows all")
     raise ConfigError(what, todo=todo)
-
-
-def _study_called(name: str) -> Study | None:
-    """Return the study that `name` stands for; None where it names none."""
-    try:
-        return load(studies.find(name))
-    except studies.NoStudy:
-        return None
 
 
 def labelled(experiment: Experiment, label: str) -> Experiment:
@@ -435,18 +417,14 @@ def _of_parts(
     others = {axis: values for axis, values in settings.items() if axis not in axes}
     for combination in product(*(settings[axis] for axis in sorted(axes))):
         asked = dict(zip(sorted(axes), combination, strict=True))
-        pairs = {(axis, _meaning(axis, value)) for axis, value in asked.items()} & swept
+        pairs = {(axis, meaning(value)) for axis, value in asked.items()} & swept
         fitting = [point for point in candidates if pairs <= _meanings(point, axes)]
         for point in fitting or candidates:
             yield point, {**others, **{axis: [value] for axis, value in asked.items()}}
 
 
 def _meanings(point: Point, axes: Set[str]) -> set[tuple[str, Any]]:
-    return {(axis, _meaning(axis, text)) for axis, text in point.axes if axis in axes}
-
-
-def _meaning(axis: str, value: Any) -> Any:
-    return Value(axis, value, False, False).meaning
+    return {(axis, meaning(text)) for axis, text in point.axes if axis in axes}
 
 
 def varied(
@@ -459,18 +437,15 @@ def varied(
         return experiment.vary(point, requested)
     except Flaws as error:
         path, what, todo = error.flaws[0]
-        raise ConfigError(
-            what, _option(path, requested) or f"{experiment.id}: {dotted(path)}", todo
-        ) from None
+        where = _option(path, requested) or f"{experiment.id}: {dotted(path)}"
+        raise ConfigError(what, where, todo) from None
 
 
 def _option(path: Path, requested: Mapping[str, Sequence[Any]]) -> str:
     """Return the command-line option that a flaw is about; empty where there is none."""
     for axis, values in requested.items():
         steps = tuple(axis.split("."))
-        if axis == path[0] or (
-            steps[0] == path[0] and tuple(map(str, path))[: len(steps)] == steps
-        ):
+        if axis == path[0] or tuple(map(str, path))[: len(steps)] == steps:
             option = f"--{axis} " if axis in ("link", "qdisc", "cc") else f"--set {axis}="
             return option + str(values[0])
     return ""

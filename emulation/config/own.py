@@ -51,18 +51,12 @@ class Own:
         """Return a study file with what joins it, and the names of that."""
         if file.study not in self.papers:
             return file, []
-        parts: tuple[tuple[str, dict[str, Any], dict[str, Any]], ...] = (
-            ("qdisc", file.qdiscs, self.qdiscs),
-            ("congestion control", file.controls, self.controls),
-        )
-        for noun, theirs, own_ones in parts:
-            for name in own_ones.keys() & theirs:
+        qdiscs, controls = file.qdiscs.keys() & self.qdiscs, file.controls.keys() & self.controls
+        for noun, shared in (("qdisc", qdiscs), ("congestion control", controls)):
+            for name in shared:
                 what = f"'{name}' is a {noun} of {file.study} already"
                 raise ConfigError(what, str(self.path), "give yours another name")
-        both = {
-            "qdiscs": {**file.qdiscs, **self.qdiscs},
-            "controls": {**file.controls, **self.controls},
-        }
+        both = {"qdiscs": file.qdiscs | self.qdiscs, "controls": file.controls | self.controls}
         return file.model_copy(update=both), [*self.qdiscs, *self.controls]
 
     def outside(self, study: str, name: str) -> str:

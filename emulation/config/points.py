@@ -18,17 +18,16 @@ from qdisclab.emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE,
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.kinds import qdiscs, rigs, traffic as traffics
 from qdisclab.emulation.kinds.rigs.base import RigSection
-from qdisclab.emulation.kinds.traffic.base import TrafficSection
 from qdisclab.emulation.model import era as eras
-from qdisclab.emulation.model.axis import Value, digest
+from qdisclab.emulation.model.axis import Value, digest, meaning
 from qdisclab.emulation.model.control import Control
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from qdisclab.emulation.model.topology import Link
-from qdisclab.emulation.model.units import Packets, Rate
+from qdisclab.emulation.model.units import Rate
 from qdisclab.emulation.model.wifi import Wifi
 from qdisclab.emulation.study.problems import read
-from qdisclab.emulation.study.schema import FASTEST, Flaw, Flaws, Memory, refuse, unknown
+from qdisclab.emulation.study.schema import FASTEST, Flaw, Flaws, Memory, below, refuse, unknown
 from qdisclab.emulation.study.source import Path, dotted
 
 _MEMORY: TypeAdapter[Any] = TypeAdapter(Memory)
@@ -95,7 +94,7 @@ class Points:
         for value in applied:
             options: dict[str, Any] = {}
             for path, setting in self._settings(value, qdisc).items():
-                try:
+                with below(value.axis):
                     if path not in ("link", "qdisc", "cc"):
                         _record_setter(path, value.axis, set_by)
                     if path == "era":
@@ -106,8 +105,6 @@ class Points:
                         options[path.removeprefix("qdisc.")] = setting
                     elif path not in BUILT_IN:
                         parameter.put(document, path, setting)
-                except Flaws as error:
-                    raise Flaws(*error.below(value.axis)) from None
             if options:
                 overrides.append((value.axis, options))
         rig, traffic, link, cc = _results(
@@ -125,6 +122,8 @@ class Points:
         if rig.tested and qdisc == NONE:
             raise Flaws((("sweep",), "has no qdisc", "add e.g. 'qdisc: [fq_codel]'"))
         queues, borrowed = self._queues(qdisc, link, rig, overrides, chosen, applied)
+        asked = [value for value in applied if value.asked]
+        outside = (of.axis for of in asked if of.text not in self.sweep.all_values(of.axis))
         label, _, qdisc_part, _ = self._id(applied)
         point = Point(
             label=label,
@@ -137,16 +136,8 @@ class Points:
             memory=memory,
             era=era,
             axes=tuple((value.axis, value.text) for value in applied),
-            outside=tuple(
-                value.axis
-                for value in applied
-                if value.asked and value.text not in self.sweep.all_values(value.axis)
-            ),
-            settings=tuple(
-                (value.axis, value.value)
-                for value in applied
-                if value.asked and value.axis not in BUILT_IN
-            ),
+            outside=tuple(outside),
+            settings=tuple((of.axis, of.value) for of in asked if of.axis not in BUILT_IN),
             borrowed=borrowed,
             controls=self._controls,
         )
@@ -223,12 +214,9 @@ class Points:
         if key not in self._parts:
             kinds: Any = rigs.KINDS if part == "rig" else traffics.KINDS
             try:
-                section: RigSection | TrafficSection = read(
-                    kinds.adapter, document, kinds.form, self.context
-                )
+                self._parts[key] = read(kinds.adapter, document, kinds.form, self.context)
             except Flaws as error:
                 raise Flaws(*(_at_axis(flaw, set_by) for flaw in error.below(part))) from None
-            self._parts[key] = section
         return self._parts[key]
 
     def _link(self, chosen: Mapping[str, Value]) -> Link:
@@ -238,10 +226,8 @@ class Points:
         if name in self.file.links:
             section = self.file.links[name]
             return Link(name, section.down, section.up)
-        try:
+        with below("link"):
             return link(name)
-        except Flaws as error:
-            raise Flaws(*error.below("link")) from None
 
     def _queues(
         self,
@@ -266,10 +252,10 @@ class Points:
                     what = f"'{name}' has no values for {rate}, a rate of {link.name}"
                     todo = f"add '{rate}' to qdiscs.{name}.rates"
                     raise Flaws((("qdisc",), what, todo))
-                source_rate = min(
-                    section.rates, key=lambda text: _log_ratio(Rate.parse(text), rate)
-                )
-                borrowed.append((rate, Rate.parse(source_rate)))
+                offered = map(Rate.parse, section.rates)
+                nearest = min(offered, key=lambda each: abs(math.log(each.base / rate.base)))
+                source_rate = str(nearest)
+                borrowed.append((rate, nearest))
             options: dict[str, Any] = dict(section.options)
             for axis, values in section.by.items():
                 if axis in axes:
@@ -281,21 +267,15 @@ class Points:
                     options = _changed(options, values[value])
             options = _changed(options, section.rates.get(source_rate, {}))
             for axis, settings in overrides:
-                try:
+                with below(axis):
                     options = _changed(options, options_of(section.kind, settings))
-                except Flaws as error:
-                    raise Flaws(*error.below(axis)) from None
             if kind := qdiscs.KINDS.get(section.kind):  # each is valid; now all of them together
                 wrong = (*kind.flaws(options), *kind.missing(options))
                 refuse((("qdisc", option), what, todo) for option, what, todo in wrong)
             txqueuelen = options.pop("txqueuelen", None)
-            assert txqueuelen is None or isinstance(txqueuelen, Packets)
-            source = None
-            if section.module is not None:
-                source = module.source(self.folder / section.module)
-            queues.append(
-                (rate, Qdisc(name, section.kind, tuple(options.items()), txqueuelen, source))
-            )
+            source = None if section.module is None else module.source(self.folder / section.module)
+            qdisc = Qdisc(name, section.kind, tuple(options.items()), txqueuelen, source)
+            queues.append((rate, qdisc))
         return tuple(queues), tuple(borrowed)
 
     # --- its id ---------------------------------------------------------------------------------
@@ -340,7 +320,7 @@ class Points:
             default = parameter.get(self.base, axis.sets)
         except (KeyError, IndexError, TypeError):
             return False
-        return bool(Value(value.axis, default, False, False).meaning == value.meaning)
+        return bool(meaning(default) == value.meaning)
 
 
 def _record_setter(path: str, axis: str, set_by: dict[Path, str]) -> None:
@@ -432,11 +412,6 @@ def link(text: str) -> Link:
     if not Rate(0) < min(down, up) or max(down, up) > FASTEST:
         raise Flaws(((), f"'{text}' is not possible", f"write rates above 0 and up to {FASTEST}"))
     return Link(f"{down.mbit_per_s:g}/{up.mbit_per_s:g}", down, up)
-
-
-def _log_ratio(rate: Rate, other: Rate) -> float:
-    """Return the absolute logarithm of the ratio of two rates."""
-    return abs(math.log(rate.base / other.base))
 
 
 def _changed(options: Mapping[str, Any], changes: Mapping[str, Any]) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from typing import Any
 from qdisclab.emulation import datafile
 from qdisclab.emulation.config.catalogue import check, experiment, varied
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.axis import Value
+from qdisclab.emulation.model.axis import meaning
 from qdisclab.emulation.model.run import Experiment, Point, Run
 from qdisclab.emulation.model.units import Duration
 
@@ -117,7 +117,7 @@ def kernel_of(record: Mapping[str, Any]) -> str:
 
 
 def _meanings(axes: Iterable[tuple[str, str]]) -> dict[str, Any]:
-    return {axis: Value(axis, text, False, False).meaning for axis, text in axes}
+    return {axis: meaning(text) for axis, text in axes}
 
 
 def point_of(source: Experiment, record: Mapping[str, Any]) -> Point:

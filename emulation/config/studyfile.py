@@ -242,6 +242,15 @@ def _blocks(value: Any) -> list[Block]:
     return blocks
 
 
+def _switches(names: list[str]) -> list[str]:
+    refuse(
+        ((index,), *unknown("switch", name, SWITCHES))
+        for index, name in enumerate(names)
+        if name not in SWITCHES
+    )
+    return names
+
+
 class ExperimentSection(Section):
     """An experiment: traffic, a sweep, and what differs from the rest of the file."""
 
@@ -252,27 +261,13 @@ class ExperimentSection(Section):
     rig: dict[str, Any] = Field(default_factory=dict)  # what differs from the rig of the file
     memory: schema.Memory | None = None
     kernel: Series = None
-    restores: list[str] = Field(default_factory=list)  # switches of `emulation.model.era`
+    #: Switches of `emulation.model.era`.
+    restores: Annotated[list[str], AfterValidator(_switches)] = Field(default_factory=list)
     measure: Name | None = None  # how its runs become numbers: one that the analysis knows
     unloaded: Name | None = None  # the experiment without load that these are divided by
     probes: list[ProbeText] = Field(default_factory=list)  # what its runs record, too
-    sweep: Any = ({},)  # by default one point
+    sweep: Annotated[Any, AfterValidator(_blocks)] = ({},)  # by default one point
     repetitions: int = Field(default=1, ge=1, le=999, strict=True)
-
-    @field_validator("restores")
-    @classmethod
-    def _known(cls, names: list[str]) -> list[str]:
-        refuse(
-            ((index,), *unknown("switch", name, SWITCHES))
-            for index, name in enumerate(names)
-            if name not in SWITCHES
-        )
-        return names
-
-    @field_validator("sweep")
-    @classmethod
-    def _a_list_of_blocks(cls, value: Any) -> list[Block]:
-        return _blocks(value)
 
 
 def _eras(names: tuple[str, ...]) -> tuple[str, ...]:

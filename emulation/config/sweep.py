@@ -14,7 +14,7 @@ from typing import Any
 
 from qdisclab.emulation.config.studyfile import Block, ExperimentSection, StudyFile
 from qdisclab.emulation.model.axis import Value
-from qdisclab.emulation.study.schema import Flaw, Flaws, refuse, unknown
+from qdisclab.emulation.study.schema import Flaw, Flaws, below, refuse, unknown
 from qdisclab.emulation.study.source import Path
 
 #: Axes that every study has, in addition to paths of parameters.
@@ -27,6 +27,12 @@ TEMPLATE = "{experiment}/{link}/{qdisc}/{cc}"
 OPTIONAL = re.compile(r"\[([^\[\]]*)\]")
 NAMED = re.compile(r"\{(\w+)\}")
 _PART = re.compile(r"\w[\w.=-]*", re.ASCII)
+
+
+def _is_path(text: str) -> bool:
+    """Whether it has the form of a parameter's path: `rig.base_rtt`."""
+    first, _, rest = text.partition(".")
+    return first in SECTIONS and all(rest.split("."))
 
 
 class Sweep:
@@ -63,9 +69,7 @@ class Sweep:
                             what = f"'{value}' is there twice"
                             raise Flaws(((index,), what, "remove one of the two"))
                 except Flaws as error:
-                    flaws += [
-                        ((*where, axis, *path), what, todo) for path, what, todo in error.flaws
-                    ]
+                    flaws += error.below(*where, axis)
         template = self.section.id or TEMPLATE
         shortest, longest = (OPTIONAL.sub(optional, template) for optional in ("", r"\1"))
         ids = [NAMED.sub("_", text).split("/") for text in (shortest, longest)]
@@ -101,13 +105,10 @@ class Sweep:
                 for path in settings
             ]
             for place, path in paths:
-                first, dot, rest = path.partition(".")
-                if path in ("era", "memory") or (
-                    first in SECTIONS and dot and all(rest.split("."))
-                ):
-                    continue
-                what, todo = unknown("parameter", path, ("era", "memory", *SECTIONS))
-                flaws.append(((*where, *place), what, f"{todo}; e.g. rig.base_rtt or qdisc.target"))
+                if path not in ("era", "memory") and not _is_path(path):
+                    what, todo = unknown("parameter", path, ("era", "memory", *SECTIONS))
+                    todo += "; e.g. rig.base_rtt or qdisc.target"
+                    flaws.append(((*where, *place), what, todo))
         for name, qdisc in file.qdiscs.items():
             for axis_name in qdisc.by:
                 valid = ("link", "cc", *file.axes)
@@ -118,11 +119,8 @@ class Sweep:
 
     def check_axis(self, axis: str) -> None:
         """Raise `Flaws` where no axis is called `axis`."""
-        if axis in (*BUILT_IN, "memory", *self.file.axes):
-            return
-        first, dot, rest = axis.partition(".")
-        if first not in SECTIONS or not dot or not all(rest.split(".")):
-            valid = (*BUILT_IN, "memory", *self.file.axes)
+        valid = (*BUILT_IN, "memory", *self.file.axes)
+        if axis not in valid and not _is_path(axis):
             what, todo = unknown("axis", axis, valid)
             raise Flaws(((), what, f"{todo}; or the path of a parameter: rig.base_rtt"))
 
@@ -152,10 +150,8 @@ class Sweep:
         """Yield the values of a point with those requested in their place or after them."""
         axes = {value.axis: [value] for value in values}
         for axis, requests in sorted(requested.items()):  # in a fixed order, for a unique id
-            try:
+            with below(axis):
                 self.check_axis(axis)
-            except Flaws as error:
-                raise Flaws(*error.below(axis)) from None
             axes[axis] = [Value(axis, self._spelt(axis, value), True, True) for value in requests]
         yield from map(list, product(*axes.values()))
 

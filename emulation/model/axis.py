@@ -28,18 +28,12 @@ class Value:
     @property
     def text(self) -> str:
         """Return the value as text for people: `5 ms`, `10/1`."""
-        if isinstance(self.value, list | tuple):
-            return "+".join(map(str, self.value))
-        if isinstance(self.value, bool):
-            return str(self.value).lower()
-        return str(self.value)
+        return _text(self.value)
 
     @property
     def meaning(self) -> Any:
-        """Return what is equal of two values that say the same: `5ms` and `5 ms`."""
-        if isinstance(self.value, list | tuple):
-            return tuple(Value(self.axis, item, False, False).meaning for item in self.value)
-        return _meaning(self.text)
+        """Return what is equal of two values that say the same."""
+        return meaning(self.value)
 
     @property
     def slug(self) -> str:
@@ -52,7 +46,17 @@ class Value:
         return _slug(self.text)
 
 
-def _meaning(text: str) -> Any:
+def _text(value: Any) -> str:
+    if isinstance(value, list | tuple):
+        return "+".join(map(str, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def meaning(value: Any) -> Any:
+    """Return what is equal of two values that say the same: `5ms` and `5 ms`."""
+    if isinstance(value, list | tuple):
+        return tuple(map(meaning, value))
+    text = _text(value)
     if _LINK.fullmatch(text):
         with suppress(ValueError):
             return tuple(map(Fraction, text.split("/")))

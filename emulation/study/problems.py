@@ -79,11 +79,8 @@ def flaws(invalid: ValidationError, value: Any, form: Any) -> Iterator[Flaw]:
             if count == 0:
                 yield path, "is empty", "add at least one entry"
             elif count < least:  # else an entry is wrong, which has an error of its own
-                yield (
-                    path,
-                    f"has {count} entry" if count == 1 else f"has {count} entries",
-                    (f"write {least} or more"),
-                )
+                noun = "entry" if count == 1 else "entries"
+                yield path, f"has {count} {noun}", f"write {least} or more"
         else:
             what, todo = WORDS.get(kind, (f"is not valid: {error['msg']}", "correct it"))
             yield path, what, todo

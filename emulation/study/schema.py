@@ -7,7 +7,8 @@ the values are in `emulation.config.studyfile`, `emulation.kinds.rigs` and
 
 import difflib
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from functools import partial
 from pathlib import Path as FolderPath
 from typing import Annotated, Any, TypeVar
@@ -46,9 +47,9 @@ class Flaws(ValueError):
         self.flaws = flaws
         super().__init__("; ".join(what for _, what, _ in flaws))
 
-    def below(self, step: str | int) -> list[Flaw]:
-        """Return the same flaws, with paths from the value around this one."""
-        return [((step, *path), what, todo) for path, what, todo in self.flaws]
+    def below(self, *steps: str | int) -> list[Flaw]:
+        """Return the same flaws, with paths from a value around this one."""
+        return [((*steps, *path), what, todo) for path, what, todo in self.flaws]
 
 
 K = TypeVar("K", bound=str | int)
@@ -59,6 +60,15 @@ def refuse(flaws: Iterable[Flaw]) -> None:
     """Raise all `flaws`, if there are any."""
     if several := tuple(flaws):
         raise Flaws(*several)
+
+
+@contextmanager
+def below(step: str | int) -> Iterator[None]:
+    """Inside, `Flaws` get paths from the value around the one that has them."""
+    try:
+        yield
+    except Flaws as error:
+        raise Flaws(*error.below(step)) from None
 
 
 def read_each(items: Iterable[tuple[K, Any]], read: Callable[[Any], V]) -> dict[K, V]:
@@ -80,14 +90,12 @@ def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple
     Of more than `MOST_LISTED` only the nearest three are named; `look` says where all are listed.
     """
     names = list(valid)
-    what = f"unknown {noun} '{word}'"
-    if len(names) <= MOST_LISTED:
-        close = difflib.get_close_matches(word, names, n=1)
-        hint = f"did you mean '{close[0]}'? " if close else ""
-        return what, f"{hint}valid: {', '.join(names) or 'none'}"
-    near = [f"'{name}'" for name in difflib.get_close_matches(word, names, n=3)]
-    hint = f"did you mean {' or '.join(near)}? " if near else ""
-    return what, hint + (look or f"valid: {', '.join(names)}")
+    is_short = len(names) <= MOST_LISTED
+    near = difflib.get_close_matches(word, names, n=1 if is_short else 3)
+    quoted = " or ".join(f"'{name}'" for name in near)
+    hint = f"did you mean {quoted}? " if near else ""
+    listed = f"valid: {', '.join(names) or 'none'}"
+    return f"unknown {noun} '{word}'", hint + (look if look and not is_short else listed)
 
 
 Q = TypeVar("Q", bound=units.Quantity)

@@ -78,11 +78,7 @@ def dotted(path: Path) -> str:
 
 
 class _TooMany(Exception):
-    """A file that is refused before it has been read completely."""
-
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
-        super().__init__(problem.what)
+    """The problem of a file that is refused before it has been read completely."""
 
 
 @dataclass
@@ -101,9 +97,9 @@ class Source:
             path = path[:-1]
         return self.lines.get(path, 1)
 
-    def add(self, path: Path, what: str, todo: str) -> None:
-        """Add a problem of the value at `path`, with its line."""
-        self.problems.append(Problem(self.line(path), dotted(path), what, todo))
+    def add(self, path: Path, what: str, todo: str, line: int = 0) -> None:
+        """Add a problem of the value at `path`, with the value's line or that of its key."""
+        self.problems.append(Problem(line or self.line(path), dotted(path), what, todo))
 
     def check(self) -> None:
         """Raise `ConfigError` with all problems, if there are any."""
@@ -132,16 +128,14 @@ class Source:
             root = _Reader(text).get_single_node()
             source.value = source._plain(root, (), ()) if root is not None else None
         except _TooMany as error:
-            source.problems = [error.problem]
-            source.value = None
+            source.problems, source.value = [*error.args], None
         except RecursionError:
             source.add((), "is nested too deeply", "write it flat")
         except (YAMLError, UnicodeEncodeError) as error:
             mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
             reason = getattr(error, "problem", None) or getattr(error, "context", None) or error
             what = f"is not YAML: {reason}".splitlines()[0]
-            line = mark.line + 1 if mark else 1
-            source.problems.append(Problem(line, "", what, "correct the syntax"))
+            source.add((), what, "correct the syntax", mark.line + 1 if mark else 1)
         return source
 
     def _plain(self, node: Node, path: Path, outer: tuple[Node, ...]) -> Any:
@@ -188,25 +182,18 @@ class Source:
             line = key.start_mark.line + 1
             if isinstance(key, ScalarNode) and key.value == MERGE:
                 mapping = self._plain(value, path, outer)
-                if not isinstance(mapping, dict):
-                    what = "merges something that is not a mapping"
-                    self.problems.append(Problem(line, dotted(path), what, "name a mapping"))
-                    continue
-                merged |= mapping
-                continue
-            if not isinstance(key, ScalarNode):
-                what = "has a key that is not text"
-                self.problems.append(Problem(line, dotted(path), what, "write a plain key"))
-                continue
-            here = (*path, key.value)
-            if printable(key.value) != key.value:
-                what = "has a key that cannot be printed"
-                self.problems.append(Problem(line, dotted(path), what, "write a plain key"))
-                continue
-            if key.value in plain:
+                if isinstance(mapping, dict):
+                    merged |= mapping
+                else:
+                    self.add(path, "merges something that is not a mapping", "name a mapping", line)
+            elif not isinstance(key, ScalarNode):
+                self.add(path, "has a key that is not text", "write a plain key", line)
+            elif printable(key.value) != key.value:
+                self.add(path, "has a key that cannot be printed", "write a plain key", line)
+            elif (here := (*path, key.value))[-1] in plain:
                 what = f"duplicate key, first on line {self.lines[here]}"
-                self.problems.append(Problem(line, dotted(here), what, "remove one of the two"))
-                continue
-            self.lines[here] = line
-            plain[key.value] = self._plain(value, here, outer)
+                self.add(here, what, "remove one of the two", line)
+            else:
+                self.lines[here] = line
+                plain[key.value] = self._plain(value, here, outer)
         return {**merged, **plain}

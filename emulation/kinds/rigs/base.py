@@ -19,15 +19,7 @@ from qdisclab.emulation.model.sysctls import CONTROL
 from qdisclab.emulation.model.topology import Link, Port, Topology
 from qdisclab.emulation.model.units import Duration, Rate
 from qdisclab.emulation.model.wifi import Wifi
-from qdisclab.emulation.study.schema import (
-    Flaw,
-    Flaws,
-    LinkRate,
-    Section,
-    Settings,
-    Sysctls,
-    unknown,
-)
+from qdisclab.emulation.study.schema import Flaws, LinkRate, Section, Settings, Sysctls, unknown
 
 
 def _eras(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
@@ -58,16 +50,7 @@ def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write the names of hosts with settings below them"))
-    flaws: list[Flaw] = []
-    read = []
-    for name, settings in value.items():
-        try:
-            read.append((str(name), _SYSCTLS.validate_python(settings)))
-        except Flaws as error:
-            flaws += error.below(str(name))
-    if flaws:
-        raise Flaws(*flaws)
-    return tuple(read)
+    return tuple((str(name), _SYSCTLS.validate_python(own)) for name, own in value.items())
 
 
 Hosts = Annotated[

@@ -24,7 +24,7 @@ from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link, Medium, Node, Port, Topology, Wire
 from qdisclab.emulation.model.units import Duration, Rate
 from qdisclab.emulation.model.wifi import Wifi, changed, flaws
-from qdisclab.emulation.study.schema import Flaws, Spans
+from qdisclab.emulation.study.schema import Flaws, Spans, refuse
 
 NODES = ("client", "router_up", "delay", "router_down", "server")
 ROUTERS = NODES[1:-1]
@@ -55,12 +55,10 @@ class DaisyChain(BottleneckRig):
             raise Flaws((("air",), "differs from no link", "name one: wifi"))
         access_point, station = changed(self.wifi, self.air)
         names = {"stations": "station"}
-        wrong = [
+        refuse(
             (("air", *(names.get(str(step), step) for step in path if step != 0)), what, todo)
             for path, what, todo in flaws(access_point, [station])
-        ]
-        if wrong:
-            raise Flaws(*wrong)
+        )
         return self
 
     @property

@@ -56,7 +56,8 @@ from qdisclab.emulation.model.topology import (
 )
 from qdisclab.emulation.model.tree import LEAST_BURST
 from qdisclab.emulation.model.units import Rate
-from qdisclab.emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span, Sysctls, unknown
+from qdisclab.emulation.study import schema
+from qdisclab.emulation.study.schema import Bytes, Flaws, LinkRate, Section, Span
 
 MOST_SUBNETS = 254  # of 10.0.0.0/16
 
@@ -128,10 +129,8 @@ class WireSection(Section):
                 what = f"'{end.rate}' is more than the wire's rate, '{self.wire}'"
                 raise Flaws(((name, "rate"), what, "write less, or a faster wire"))
             if end.tree is not None:
-                try:
+                with schema.below(name):
                     check(end.tree, end.ingress, self.wire)
-                except Flaws as error:
-                    raise Flaws(*error.below(name)) from None
         return self
 
 
@@ -140,7 +139,7 @@ class NodeSection(Section):
 
     forwards: bool = Field(default=False, strict=True)
     switches: bool = Field(default=False, strict=True)
-    sysctls: Sysctls = ()
+    sysctls: schema.Sysctls = ()
 
     @model_validator(mode="after")
     def _not_both(self) -> Self:
@@ -160,10 +159,7 @@ class Nodes(RigSection):
     @model_validator(mode="after")
     def _one_network(self) -> Self:
         flaws = [*self._names(), *self._ends()] or [*self._filters()]
-        if not flaws:
-            flaws = [*self._cycles()] or [*self._size()]
-        if flaws:
-            raise Flaws(*flaws)
+        schema.refuse(flaws or [*self._cycles()] or self._size())
         return self
 
     @property
@@ -186,7 +182,7 @@ class Nodes(RigSection):
         for number, link in enumerate(self.links):
             for key, node in (("from", link.from_), ("to", link.to)):
                 if node not in self.nodes:
-                    yield ("links", number, key), *unknown("node", node, self.nodes)
+                    yield ("links", number, key), *schema.unknown("node", node, self.nodes)
             if link.from_ == link.to:
                 yield ("links", number), f"leads from '{link.to}' to itself", "name two nodes"
                 continue
@@ -216,7 +212,7 @@ class Nodes(RigSection):
                         for name in addresses.names(entry.filter or ""):
                             if name not in words:
                                 where = ("links", number, end, part, place, "filter")
-                                yield where, *unknown("address", name, words)
+                                yield where, *schema.unknown("address", name, words)
 
     def _cycles(self) -> Iterator[Any]:
         """Yield links that close a cycle, nodes that cannot be reached, and hosts in between."""

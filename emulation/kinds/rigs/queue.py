@@ -8,7 +8,8 @@ from qdisclab.emulation.kinds.qdiscs import KINDS
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link
 from qdisclab.emulation.model.units import Rate
-from qdisclab.emulation.study.schema import Flaws, LinkRate, Section, read_options, unknown
+from qdisclab.emulation.study import schema
+from qdisclab.emulation.study.schema import Flaws, LinkRate, Section
 
 TESTED = "tested"  # in place of a qdisc: that of the sweep
 OF_LINK = ("up", "down")  # in place of a rate
@@ -25,19 +26,16 @@ class QueueSection(Section):
     @model_validator(mode="after")
     def _readable(self) -> Self:
         if self.kind not in KINDS:
-            raise Flaws((("kind",), *unknown("kind", self.kind, sorted(KINDS))))
-        try:
-            read = read_options(self.kind, self.options)
-            absent = [((name,), what, todo) for name, what, todo in KINDS[self.kind].missing(read)]
-            if absent:
-                raise Flaws(*absent)
-        except Flaws as error:
-            raise Flaws(*error.below("options")) from None
+            raise Flaws((("kind",), *schema.unknown("kind", self.kind, sorted(KINDS))))
+        with schema.below("options"):
+            read = schema.read_options(self.kind, self.options)
+            absent = KINDS[self.kind].missing(read)
+            schema.refuse(((name,), what, todo) for name, what, todo in absent)
         return self
 
     def qdisc(self) -> Qdisc:
         """Return the qdisc with its options."""
-        options = read_options(self.kind, self.options)
+        options = schema.read_options(self.kind, self.options)
         txqueuelen = options.pop("txqueuelen", None)
         return Qdisc(self.kind, self.kind, tuple(options.items()), txqueuelen)
 

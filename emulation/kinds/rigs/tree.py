@@ -64,9 +64,8 @@ class CurveSection(Section):
         if (self.m1 is None) != (self.d is None):
             raise Flaws(((), "has only one of m1 and d", "write both: m1 holds for the time d"))
         if self.d is not None and self.d.nanoseconds % 1000:
-            raise Flaws(
-                (("d",), f"'{self.d}' is not a whole number of microseconds", "tc counts in us")
-            )
+            what = f"'{self.d}' is not a whole number of microseconds"
+            raise Flaws((("d",), what, "tc counts in us"))
         if self.m1 is None and self.m2 is None:
             raise Flaws(((), "has no rate", "write m2, or m1, d and m2"))
         return self

@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, mod
 
 from qdisclab.emulation.host.apt import NAME as PACKAGE
 from qdisclab.emulation.model.units import Duration
-from qdisclab.emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName
+from qdisclab.emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName, parser
 
 #: Ports that servers listen on before their clients start.
 IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
@@ -53,17 +53,7 @@ def _variables(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...
     return pairs
 
 
-def _start(value: Any) -> Duration:
-    if isinstance(value, Duration):
-        return value
-    try:
-        return Duration.parse(str(value))
-    except ValueError as error:
-        what, _, todo = str(error).rpartition("; ")
-        raise Flaws(((), what, todo)) from None
-
-
-Start = Annotated[Duration, PlainValidator(_start)]
+Start = Annotated[Duration, PlainValidator(parser(Duration))]
 Words = Annotated[list[str], BeforeValidator(_words)]
 Variables = Annotated[Settings, AfterValidator(_variables)]
 Inside = Annotated[str, AfterValidator(_inside)]
