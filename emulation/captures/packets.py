@@ -8,10 +8,7 @@ makes the table. Both read the records in chunks: what grows with their number i
 per packet (0.9 GiB at 10 million).
 """
 
-from __future__ import annotations
-
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from ipaddress import IPv4Address
 from pathlib import Path
 from typing import Any
@@ -62,45 +59,28 @@ _CWR, _PSH = 0x80, 0x08
 _OPTIONS = 54  # where those of TCP begin
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
-    "in_ns": pa.int64(),
-    "out_ns": pa.int64(),
-    "sojourn_ns": pa.int64(),
-    "fate": _TEXT,
-    "flow": pa.uint32(),
-    "protocol": pa.uint8(),
-    "source": _TEXT,
-    "target": _TEXT,
-    "source_port": pa.uint16(),
-    "target_port": pa.uint16(),
-    "length": pa.uint32(),
-    "ecn_in": pa.uint8(),
-    "ecn_out": pa.uint8(),
-    "dscp": pa.uint8(),
-    "queued_packets": pa.uint32(),
-    "queued_bytes": pa.uint32(),
-    "seq": pa.uint32(),
-    "payload": pa.int32(),
-    "flags": pa.uint8(),
-}
+    "in_ns": pa.int64(), "out_ns": pa.int64(), "sojourn_ns": pa.int64(), "fate": _TEXT,
+    "flow": pa.uint32(), "protocol": pa.uint8(), "source": _TEXT, "target": _TEXT,
+    "source_port": pa.uint16(), "target_port": pa.uint16(), "length": pa.uint32(),
+    "ecn_in": pa.uint8(), "ecn_out": pa.uint8(), "dscp": pa.uint8(),
+    "queued_packets": pa.uint32(), "queued_bytes": pa.uint32(), "seq": pa.uint32(),
+    "payload": pa.int32(), "flags": pa.uint8(),
+}  # fmt: skip
 SCHEMA = pa.schema([pa.field(name, kind) for name, kind in _TYPES.items()])
 
 
-@dataclass
 class Passages:
     """What became of the packets that entered, in the order of arrival: arrays of equal length."""
 
-    out_ns: Ints  # when a packet left or was refused; -1 of others
-    fate: NDArray[np.uint8]
-    tos: NDArray[np.uint8]  # as it left
-    flow: NDArray[np.uint32]  # from 0, in the order of their first packets
-    packet: NDArray[np.uint32]  # a number that equal packets share
-    passed_by: list[Ints]  # places in each chunk of packets that met an empty qdisc of BYPASSED
-
-    @classmethod
-    def none(cls) -> Passages:
-        """Return those of no packet."""
-        fate, flow = np.zeros(0, dtype=np.uint8), np.zeros(0, dtype=np.uint32)
-        return cls(np.zeros(0, dtype=np.int64), fate, fate.copy(), flow, flow.copy(), [])
+    def __init__(self) -> None:
+        #: When a packet left or was refused; -1 of others.
+        self.out_ns = np.zeros(0, dtype=np.int64)
+        self.fate = np.zeros(0, dtype=np.uint8)
+        self.tos = np.zeros(0, dtype=np.uint8)  # as it left
+        self.flow = np.zeros(0, dtype=np.uint32)  # from 0, in the order of their first packets
+        self.packet = np.zeros(0, dtype=np.uint32)  # a number that equal packets share
+        #: Places in each chunk of packets that met an empty qdisc of BYPASSED.
+        self.passed_by: list[Ints] = []
 
     def add(self, flow: NDArray[np.uint32], packet: NDArray[np.uint64]) -> None:
         """Add packets, of which nothing is known but their flows, and which are equal."""
@@ -151,7 +131,7 @@ def follow(
     records are not equal or a packet leaves that did not enter, `TrafficFailure` where none came.
     """
     name, flows = " ".join(where), Flows()
-    passages = Passages.none()
+    passages = Passages()
     columns = ("time_ns", "packet", "ce", "row", "epoch")
     pending = pd.DataFrame({name: np.zeros(0, dtype=np.int64) for name in columns})
     pending["packet"] = pending["packet"].astype(np.uint64)

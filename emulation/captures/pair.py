@@ -114,7 +114,7 @@ def _packets(path: Path, event: int) -> Iterator[tuple[int, pcap.Packet]]:
 
 
 def _follow(records: Path, before: Path, behind: Path) -> tuple[packets.Passages, Counts]:
-    passages, flows = packets.Passages.none(), packets.Flows()
+    passages, flows = packets.Passages(), packets.Flows()
     columns = ["time_ns", "packet", "ce", "row"]
     pending = pd.DataFrame({name: np.zeros(0, dtype=np.int64) for name in columns})
     pending["packet"] = pending["packet"].astype(np.uint64)
@@ -154,9 +154,8 @@ def _follow(records: Path, before: Path, behind: Path) -> tuple[packets.Passages
     if shortest_ns > LONGEST_SHORTEST_NS:
         wait_s = shortest_ns / 1e9
         what = f"no packet comes out sooner than {wait_s:,.3f} s after it went in: two clocks"
-        raise ConfigError(
-            what, str(behind), f"shift it: editcap -t -{wait_s:.6f} {behind.name} NEW"
-        )
+        todo = f"shift it: editcap -t -{wait_s:.6f} {behind.name} NEW"
+        raise ConfigError(what, str(behind), todo)
     return passages, counts
 
 
@@ -166,16 +165,15 @@ def _matched(before: pd.DataFrame, behind: pd.DataFrame) -> tuple[pd.DataFrame, 
     twins = before["packet"].duplicated(keep=False).to_numpy()
     once = pd.Index(before["packet"].to_numpy()[~twins]).get_indexer(pd.Index(behind["packet"]))
     is_matched = once >= 0
-    is_matched[is_matched] = (
-        times[~twins][once[is_matched]] <= behind["time_ns"].to_numpy()[is_matched]
-    )
+    came_out = behind["time_ns"].to_numpy()
+    is_matched[is_matched] = times[~twins][once[is_matched]] <= came_out[is_matched]
     is_matched &= ~behind["packet"].duplicated().to_numpy()
     waiting: dict[int, list[int]] = {}
     for key, time_ns in zip(before["packet"][twins], times[twins], strict=True):
         waiting.setdefault(key, []).append(time_ns)
     for place in np.flatnonzero(once < 0) if waiting else ():
         left = waiting.get(behind["packet"].iloc[place])
-        if left and left[0] <= behind["time_ns"].iloc[place]:
+        if left and left[0] <= came_out[place]:
             is_matched[place] = True
             left.pop(0)
     return behind[is_matched], behind[~is_matched]

@@ -93,14 +93,15 @@ class Chance:
         if protocol == socket.IPPROTO_ICMP and len(frame) >= above + 8:
             frame[above + 2 : above + 4] = bytes(2)
             number = struct.unpack_from("!H", frame, above + 4)[0]  # of the process that pings
-            struct.pack_into(
-                "!H", frame, above + 4, self._numbers.setdefault(number, len(self._numbers))
-            )
-            return replace(packet, content=bytes(frame))
+            place = self._numbers.setdefault(number, len(self._numbers))
+            struct.pack_into("!H", frame, above + 4, place)
         if protocol not in (socket.IPPROTO_TCP, socket.IPPROTO_UDP) or len(frame) < above + 8:
             return replace(packet, content=bytes(frame))
         ports = struct.unpack_from("!HH", frame, above)
-        named = [self._port(port) for port in ports]
+        named = [
+            port if port < _EPHEMERAL else self._ports.setdefault(port, len(self._ports))
+            for port in ports
+        ]
         struct.pack_into("!HH", frame, above, *named)
         if protocol == socket.IPPROTO_UDP:
             frame[above + 6 : above + 8] = bytes(2)
@@ -116,9 +117,6 @@ class Chance:
             self._options(frame, above, flow, back)
         return replace(packet, content=bytes(frame))
 
-    def _port(self, port: int) -> int:
-        return port if port < _EPHEMERAL else self._ports.setdefault(port, len(self._ports))
-
     def _since(self, frame: bytearray, at: int, which: tuple[object, ...]) -> None:
         number = struct.unpack_from("!I", frame, at)[0]
         since = number - self._first.setdefault(which, number)
@@ -131,11 +129,10 @@ class Chance:
         while at + 1 < end:
             kind, size = frame[at], frame[at + 1]
             if kind == _NOP:
-                at += 1
-                continue
-            if kind == 0 or size < 2 or at + size > end:
+                size = 1
+            elif kind == 0 or size < 2 or at + size > end:
                 return
-            if kind == _TIMESTAMPS and size == 10:
+            elif kind == _TIMESTAMPS and size == 10:
                 self._since(frame, at + 2, ("clock", *flow))
                 if frame[above + 13] & _ACK:
                     self._since(frame, at + 6, ("clock", *back))

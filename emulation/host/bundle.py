@@ -113,9 +113,8 @@ def pack(folder: Path, file: Path) -> None:
             if member.islnk():  # to another name of it: packed twice
                 member.type, member.size = tarfile.REGTYPE, path.stat().st_size
             member.uid = member.gid = 0
-            member.mtime = int(
-                path.lstat().st_mtime
-            )  # a guest's programs see it: runs depend on it
+            # A guest's programs see it: runs depend on it.
+            member.mtime = int(path.lstat().st_mtime)
             member.uname = member.gname = ""
             member.mode |= 0o200 if member.isdir() else 0
             if member.isreg():

@@ -390,9 +390,8 @@ def _become_first() -> None:
 
 
 def _limit(limits: Limits) -> None:
-    signal.signal(
-        signal.SIGXFSZ, signal.SIG_IGN
-    )  # a write that is too long fails and does not kill
+    # A write that is too long fails and does not kill.
+    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     for which, most in (
         (resource.RLIMIT_FSIZE, limits.file_bytes),
         (resource.RLIMIT_AS, limits.memory_bytes),

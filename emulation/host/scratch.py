@@ -161,14 +161,9 @@ def read_text(path: Path) -> str:
 
 #: What code raises when data have an unexpected form.
 _FORM_ERRORS = (
-    ArithmeticError,
-    AttributeError,
-    EOFError,
-    LookupError,
-    RecursionError,
-    TypeError,
-    ValueError,
-)
+    ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError,
+    FileNotFoundError, IsADirectoryError, NotADirectoryError,
+)  # fmt: skip
 
 
 @contextmanager
@@ -176,7 +171,7 @@ def reading() -> Iterator[None]:
     """Turn errors in reading what a guest left into a `GuestFailure`: our code left it whole."""
     try:
         yield
-    except (*_FORM_ERRORS, FileNotFoundError, IsADirectoryError, NotADirectoryError) as error:
+    except _FORM_ERRORS as error:
         what = f"what the guest left cannot be read: {error or type(error).__name__}"
         todo = "a program in it wrote there, removed it, or switched the guest off"
         raise GuestFailure(what, todo=todo) from error

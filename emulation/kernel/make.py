@@ -19,17 +19,10 @@ Progress = Callable[[str, float], None]
 
 #: What a build needs on the host: (program or header, Debian package).
 TOOLS: tuple[tuple[str, str], ...] = (
-    ("make", "make"),
-    ("gcc", "gcc"),
-    ("ld", "binutils"),
-    ("flex", "flex"),
-    ("bison", "bison"),
-    ("bc", "bc"),
-    ("xz", "xz-utils"),
-    ("patch", "patch"),
-    ("perl", "perl"),
+    ("make", "make"), ("gcc", "gcc"), ("ld", "binutils"), ("flex", "flex"), ("bison", "bison"),
+    ("bc", "bc"), ("xz", "xz-utils"), ("patch", "patch"), ("perl", "perl"),
     ("/usr/include/stdio.h", "libc6-dev"),
-)
+)  # fmt: skip
 
 #: Arguments of make. Nothing of the machine, the user or the time gets into the binary.
 SETTINGS: tuple[str, ...] = (
@@ -55,16 +48,9 @@ _ENVIRONMENT = ("HOME", "PATH")
 
 #: Folders and files of a tree that a module's build reads, merged from the source and the build.
 _FOR_MODULES = (
-    "Makefile",
-    "arch/um/Makefile*",
-    "arch/um/include",
-    "arch/x86/Makefile.um",
-    "arch/x86/include",
-    "arch/x86/um/asm",
-    "arch/x86/um/shared",
-    "include",
-    "scripts",
-)
+    "Makefile", "arch/um/Makefile*", "arch/um/include", "arch/x86/Makefile.um", "arch/x86/include",
+    "arch/x86/um/asm", "arch/x86/um/shared", "include", "scripts",
+)  # fmt: skip
 #: What makes up most of these folders: results of the build, and headers of hardware.
 _NOT_FOR_MODULES = shutil.ignore_patterns(
     *("*.o", ".*.cmd", "dtc", "gdb", "coccinelle", "kconfig", "package"),

@@ -198,9 +198,8 @@ class Run:
     length: Duration  # of the load; that of the traffic unless the user chose another
     era: str = DEFAULT_ERA  # as `emulation.model.era` reads it
     kernel: str = DEFAULT_KERNEL  # series
-    watched: bool = (
-        False  # whether output of tools is copied out while they run (`emulation.runs.live`)
-    )
+    #: Whether output of tools is copied out while they run (`emulation.runs.live`).
+    watched: bool = False
 
     @property
     def experiment_id(self) -> str:

@@ -19,7 +19,6 @@ from typing import Any
 from qdisclab.emulation.errors import ConfigError, GuestFailure
 from qdisclab.emulation.kinds.probes import KINDS, base
 from qdisclab.emulation.model.run import Run
-from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration, UnitError
 
 #: The module that records, a folder of `qdisc/src`, and the library that loads it in the guest.
@@ -99,14 +98,20 @@ class Probe:
 
     def _named(self, run: Run, node: str) -> list[base.Where]:
         """Return the place that the user names: of a node alone its queues under test."""
-        _check(run.topology, str(self), node, self.interface)
+        where, topology = _where(str(self)), run.topology
+        nodes = [each.name for each in topology.nodes]
+        if node not in nodes:
+            raise ConfigError(f"no node '{node}'", where, f"nodes: {', '.join(nodes)}")
+        ports = [port.interface for port in topology.ports() if port.node == node]
+        listed = ", ".join(ports)
+        if self.interface is not None and self.interface not in ports:
+            todo = f"interfaces of {node}: {listed}"
+            raise ConfigError(f"no interface '{self.interface}'", where, todo)
         if self.interface is not None or self.about.words < 2:
             return [(node, self.interface)]
-        if queues := [port for port in run.topology.queues() if port.node == node]:
+        if queues := [port for port in topology.queues() if port.node == node]:
             return [(port.node, port.interface) for port in queues]
-        ports = [port.interface for port in run.topology.ports() if port.node == node]
-        todo = f"name an interface: {', '.join(ports)}"
-        raise ConfigError(f"no queue under test at '{node}'", _where(str(self)), todo)
+        raise ConfigError(f"no queue under test at '{node}'", where, f"name an interface: {listed}")
 
 
 def of_run(run: Run, more: Iterable[Probe] = ()) -> tuple[Probe, ...]:
@@ -247,17 +252,6 @@ def _interval(text: str, whole: str) -> Duration:
     if not interval.nanoseconds:
         raise ConfigError("an interval of 0 never ends", _where(whole), "write e.g. '10 ms'")
     return interval
-
-
-def _check(topology: Topology, text: str, node: str, interface: str | None) -> None:
-    """Raise `ConfigError` unless there is such a node, with such a port."""
-    nodes = [node.name for node in topology.nodes]
-    if node not in nodes:
-        raise ConfigError(f"no node '{node}'", _where(text), f"nodes: {', '.join(nodes)}")
-    ports = [port.interface for port in topology.ports() if port.node == node]
-    if interface is not None and interface not in ports:
-        todo = f"interfaces of {node}: {', '.join(ports)}"
-        raise ConfigError(f"no interface '{interface}'", _where(text), todo)
 
 
 def _where(text: str) -> str:

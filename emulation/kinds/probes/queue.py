@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from qdisclab.emulation.captures.places import Place
 from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.kinds.probes import capture
 from qdisclab.emulation.kinds.probes.base import QUEUE, Where
 from qdisclab.emulation.kinds.traffic.flent import Flent
 from qdisclab.emulation.model.egress import Delay, Delays, Hierarchy, Shaper
@@ -39,12 +40,9 @@ _MARKS = r"_(?:ecn_mark|ce_mark|marked|ecn_marked_packets)$"
 
 def first_place(run: Run) -> list[Where]:
     """Return the first port under test on the way of the traffic's sender to its receiver."""
-    topology = run.topology
-    tested: list[Where] = [(each.node, each.interface) for each in topology.queues()]
+    tested, topology = capture.places(run), run.topology
     ends = run.traffic.ends(topology)
-    way: list[Where] = (
-        [(each.node, each.interface) for each in topology.path(*ends)] if ends else []
-    )
+    way: list[Where] = [(of.node, of.interface) for of in topology.path(*ends)] if ends else []
     return next(([place] for place in way if place in tested), tested[:1])
 
 

@@ -37,9 +37,8 @@ def _target(run: Run, tested: Qdisc) -> Duration:
     target = dict(tested.options).get("target")
     if not isinstance(target, Duration):
         what = f"'{run.qdisc}' has no target with which its start could be compared"
-        raise ConfigError(
-            what, run.id, "write the option 'target' of codel or pie, or take the probe 'drops'"
-        )
+        todo = "write the option 'target' of codel or pie, or take the probe 'drops'"
+        raise ConfigError(what, run.id, todo)
     return target
 
 

@@ -84,9 +84,8 @@ class RigSection(Section):
 
     #: Settings of the hosts that send and receive.
     sysctls: Annotated[Sysctls, AfterValidator(_no_control)] = ()
-    eras: Annotated[
-        Settings, AfterValidator(_eras)
-    ] = ()  # (node, era) of nodes that run a release of their own
+    #: (node, era) of nodes that run a release of their own.
+    eras: Annotated[Settings, AfterValidator(_eras)] = ()
     #: Settings of single hosts, which override those of all: their congestion control, ECN.
     hosts: Hosts = ()
 

@@ -188,9 +188,8 @@ class Nodes(RigSection):
                 continue
             for port in zip((link.from_, link.to), _interfaces(link), strict=True):
                 if not PORT_NAME.fullmatch(port[1]) or port[1] == "lo":
-                    todo = (
-                        f"write 'ports: [a, b]' with up to {LONGEST_NAME} letters, digits, _ and -"
-                    )
+                    letters = f"up to {LONGEST_NAME} letters, digits, _ and -"
+                    todo = f"write 'ports: [a, b]' with {letters}"
                     yield ("links", number), f"'{port[1]}' is not the name of a port", todo
                 if port in seen:
                     what = f"the port '{port[1]}' of '{port[0]}' is there twice"

@@ -23,9 +23,9 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from qdisclab.emulation.errors import TrafficFailure
 from qdisclab.emulation.kinds.rigs.base import RigSection
@@ -58,24 +58,35 @@ NETPERF = "NetperfDemoRunner"
 RAW = "raw.flent.gz"
 
 
+def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
+    for index, name in enumerate(names):
+        if name in names[:index]:
+            raise Flaws(((), f"'{name}' is there twice", "remove one of the two"))
+    return names
+
+
+def _options(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+    for name, _ in options:
+        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
+            what = f"'{name}' is not the name of an option"
+            raise Flaws(((name,), what, "write lower-case letters, digits and -"))
+    return options
+
+
+Servers = Annotated[tuple[SERVERS, ...], Field(min_length=1), AfterValidator(_each_once)]
+Options = Annotated[Settings, AfterValidator(_options)]
+
+
 class Flent(TrafficSection):
     """A test of flent."""
 
     tools = {"flent": (), "live": ("live.py",)}
 
     kind: Literal["flent"]
-    servers: tuple[SERVERS, ...] = Field(default=("netserver", "irtt"), min_length=1)
-    options: Settings = ()
+    servers: Servers = ("netserver", "irtt")
+    options: Options = ()
     client: str = "client"
     server: str = "server"
-
-    @field_validator("servers")
-    @classmethod
-    def _each_once(cls, names: tuple[str, ...]) -> tuple[str, ...]:
-        repeated = [name for index, name in enumerate(names) if name in names[:index]]
-        if repeated:
-            raise Flaws(((), f"'{repeated[0]}' is there twice", "remove one of the two"))
-        return names
 
     @field_validator("start_jitter")
     @classmethod
@@ -84,15 +95,6 @@ class Flent(TrafficSection):
             what = f"is more than {MOST_JITTER}, of which flent's flows start within"
             raise Flaws(((), what, "shorten it"))
         return jitter
-
-    @field_validator("options")
-    @classmethod
-    def _names_of_options(cls, options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-        wrong = [name for name, _ in options if not re.fullmatch(r"[a-z][a-z0-9-]*", name)]
-        if wrong:
-            what = f"'{wrong[0]}' is not the name of an option"
-            raise Flaws(((wrong[0],), what, "write lower-case letters, digits and -"))
-        return options
 
     @classmethod
     def guest_files(cls, tool: str, traffic: Mapping[str, Any]) -> Iterator[str | Path]:
@@ -122,9 +124,8 @@ class Flent(TrafficSection):
     def check_length(self, length: Duration) -> None:
         """Raise `Flaws` unless they are whole seconds, as flent takes no others."""
         if length.nanoseconds % 10**9:
-            raise Flaws(
-                (("length",), f"'{length}' is no whole number of seconds", "write e.g. '20 s'")
-            )
+            what = f"'{length}' is no whole number of seconds"
+            raise Flaws((("length",), what, "write e.g. '20 s'"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:
         """Return flent's command, the servers, and the RTT of the idle path."""

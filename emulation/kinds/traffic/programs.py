@@ -122,13 +122,8 @@ class Programs(TrafficSection, StudySection):
         "programs": ("programs.py", "commands.py", "switch.py"),
         "idle": ("programs.py", "commands.py", "switch.py", "idle.py"),
         "command": (
-            "programs.py",
-            "commands.py",
-            "switch.py",
-            "command.py",
-            "idle.py",
-            "surroundings.py",
-            "python2.py",
+            *("programs.py", "commands.py", "switch.py", "command.py", "idle.py"),
+            *("surroundings.py", "python2.py"),
         ),
     }
 
@@ -145,17 +140,15 @@ class Programs(TrafficSection, StudySection):
 
     @model_validator(mode="after")
     def _files_are_there(self) -> Self:
-        for number, name in enumerate(self.files if self.folder else ()):
-            path = (self.folder or Path()) / name
+        for number, (name, path) in enumerate(self.sources() if self.folder else ()):
+            where = ("files", number)
             if name in self.files[:number]:
-                raise Flaws(
-                    (("files", number), f"'{name}' is there twice", "remove one of the two")
-                )
+                raise Flaws((where, f"'{name}' is there twice", "remove one of the two"))
             if not os.path.isfile(path):  # noqa: PTH113 - a name may be too long for `Path.is_file`
-                raise Flaws((("files", number), "there is no such file", f"put it at {path}"))
+                raise Flaws((where, "there is no such file", f"put it at {path}"))
             if not path.resolve().is_relative_to((self.folder or Path()).resolve()):
                 what = f"'{name}' leads out of the study's folder"
-                raise Flaws((("files", number), what, "copy it into the folder"))
+                raise Flaws((where, what, "copy it into the folder"))
         return self
 
     def commands(self, length_s: float) -> Iterator[tuple[int, CommandSection]]:
@@ -289,11 +282,7 @@ class Programs(TrafficSection, StudySection):
             name, until = name_of(command), command.until
             status, end_s = ran[name]["status"], ran[name]["end_s"]
             ending = ran[name]["signal"] or f"status {status}"
-            ours = (
-                f"status {command.status}",
-                "SIGTERM",
-                "SIGKILL",
-            )  # signals end it with the load
+            ours = (f"status {command.status}", "SIGTERM", "SIGKILL")  # signals of the load's end
             if until == "load" and ending not in ours and end_s < run.length.seconds:
                 last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
                 said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
@@ -350,13 +339,7 @@ def _pair(topology: Topology, client: str, server: str) -> dict[str, Any]:
 def _program(command: CommandSection, words: dict[str, str], length_s: float) -> dict[str, Any]:
     if command.node is not None:
         words = {**words, "node": str(command.node)}
-    after: dict[str, Any] | None = None
-    if command.after is not None:
-        after = {
-            key: value
-            for key in ("tcp", "udp", "program")
-            if (value := getattr(command.after, key)) is not None
-        }
+    after = command.after
     return {
         "name": name_of(command),
         "node": command.node,
@@ -365,8 +348,8 @@ def _program(command: CommandSection, words: dict[str, str], length_s: float) ->
             name: addresses.filled(value, words) for name, value in command.environment
         },
         "start_s": command.start.seconds,
-        "after": after,
-        "after_node": (command.after.on or command.node) if command.after else command.node,
+        "after": after.model_dump(exclude={"on"}, exclude_none=True) if after else None,
+        "after_node": (after.on or command.node) if after else command.node,
         "until": command.until,
         "statuses": [command.status],
         "deadline_s": length_s + GRACE_S,
