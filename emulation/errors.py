@@ -4,13 +4,11 @@ An error says what is wrong, where, and what to do about it; the command line pr
 without a traceback.
 """
 
-from __future__ import annotations
-
 import sys
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 #: Of a study file, that are shown at once.
 MOST_PROBLEMS = 100
@@ -87,7 +85,7 @@ class ConfigError(EmulationError):
     problems: tuple[Problem, ...] = ()
 
     @classmethod
-    def of(cls, file: str, problems: Iterable[Problem]) -> ConfigError:
+    def of(cls, file: str, problems: Iterable[Problem]) -> Self:
         """Return the error of `file` with the first of its `problems`, by line and each once."""
         chosen = tuple(sorted(set(problems)))[:MOST_PROBLEMS]  # points and experiments share some
         first = chosen[0]

@@ -5,8 +5,6 @@ code, differing bytes say nothing, and the values are compared with the spread o
 seeds; bytes that are equal all the same say more than any statistics.
 """
 
-from __future__ import annotations
-
 import csv
 import hashlib
 import math
@@ -18,7 +16,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import places
@@ -92,7 +90,7 @@ class Shipped:
     record: dict[str, Any]
 
     @classmethod
-    def at(cls, file: RunFile) -> Shipped:
+    def at(cls, file: RunFile) -> Self:
         """Return the run with its provenance; raise `DamagedData` if that is not one."""
         record = datafile.read_json(file.provenance)
         try:

@@ -1,14 +1,12 @@
 """The status of a guest: one line of JSON per step, which any program in the guest can write."""
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os
 import stat
 import sys
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation.errors import GuestFailure
 
@@ -39,7 +37,7 @@ class Status:
         self._rest = b""
         self._last: dict[str, Any] = {"step": "boot", "virtual_s": 0.0}
 
-    def __enter__(self) -> Status:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *_: object) -> None:

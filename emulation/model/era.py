@@ -8,14 +8,12 @@ everything. Other traits of a testbed are switches, too, but of no era: `2014+ti
 them are in `eras.toml`.
 """
 
-from __future__ import annotations
-
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.units import Duration, Option, Packets
@@ -39,7 +37,7 @@ class Switch:
     ring: bool = False  # whether the module is what the bottleneck has below its queue
 
     @classmethod
-    def of(cls, name: str, entry: Mapping[str, Any]) -> Switch:
+    def of(cls, name: str, entry: Mapping[str, Any]) -> Self:
         """Return the switch of an entry of `eras.toml`."""
         about = {**entry, "tick": Duration.parse(entry["tick"]) if "tick" in entry else None}
         about |= {key: tuple(entry.get(key, {}).items()) for key in ("parameters", "sysctls")}

@@ -4,8 +4,6 @@ The user's tree is not touched: the search has a worktree in the cache, at the s
 so that the objects of one commit are there for the next.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import operator
@@ -16,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation import errors
 from qdisclab.emulation.host.cache import cache_dir
@@ -44,7 +42,7 @@ class Condition:
     bound: float
 
     @classmethod
-    def parse(cls, text: str) -> Condition:
+    def parse(cls, text: str) -> Self:
         """Return the condition of a text such as `induced_latency_ms > 60`."""
         match = re.fullmatch(r"\s*(\w+)\s*([<>]=?|[=!]=)\s*(-?[\d.]+(?:e-?\d+)?)\s*", text)
         try:

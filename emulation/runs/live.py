@@ -4,15 +4,13 @@ Watching costs the guest some microseconds now and then, so that a watched run i
 its cell than an unwatched run of the same seed; watching it again gives the same sample.
 """
 
-from __future__ import annotations
-
 import stat
 import threading
 import time
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import EmulationError, Interrupted
@@ -58,7 +56,7 @@ class Live:
         """Return whether there is a result or an error."""
         return self.result is not None or self.error is not None
 
-    def start(self) -> Live:
+    def start(self) -> Self:
         """Start the run and return at once."""
         self._began = time.monotonic()
         self._thread = threading.Thread(target=self._work, daemon=True, name=self.run.id)
@@ -69,7 +67,7 @@ class Live:
         """Stop the run at the guest's next sign of life; `error` will be `Interrupted`."""
         self._stopped = True
 
-    def wait(self) -> Live:
+    def wait(self) -> Self:
         """Wait until the run is finished."""
         assert self._thread is not None
         self._thread.join()

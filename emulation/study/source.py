@@ -4,14 +4,12 @@ Read by libyaml, which takes 0.05 s for all studies that ship where ruamel.yaml 
 the scalars of the core schema of YAML 1.2 (10.3.2): `no` and `1:30` are text.
 """
 
-from __future__ import annotations
-
 import math
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Self
 
 from yaml import AliasEvent, CBaseLoader, MappingNode, Node, ScalarNode, SequenceNode, YAMLError
 from yaml.composer import Composer
@@ -107,7 +105,7 @@ class Source:
             raise ConfigError.of(self.file, self.problems)
 
     @classmethod
-    def of(cls, path: FilePath) -> Source:
+    def of(cls, path: FilePath) -> Self:
         """Parse the file at `path`, as `read`; raise `ConfigError` where it cannot be read."""
         try:
             text = datafile.read(path, 4 * MOST_TEXT).decode()  # bytes of a character
@@ -117,7 +115,7 @@ class Source:
         return cls.read(text, str(path))
 
     @classmethod
-    def read(cls, text: str, file: str = "") -> Source:
+    def read(cls, text: str, file: str = "") -> Self:
         """Parse `text`; `problems` has what YAML or this reader refuses."""
         source = cls(file)
         if len(text) > MOST_TEXT:

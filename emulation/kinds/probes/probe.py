@@ -4,8 +4,6 @@ A module of the guest's kernel (`qdisc/src/probe`) records, which does not affec
 (docs/probes.md).
 """
 
-from __future__ import annotations
-
 import difflib
 import fnmatch
 import glob
@@ -14,7 +12,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from qdisclab.emulation.errors import ConfigError, GuestFailure
 from qdisclab.emulation.kinds.probes import KINDS, base
@@ -42,7 +40,7 @@ class Probe:
     interface: str | None = None
 
     @classmethod
-    def parse(cls, text: str) -> Probe:
+    def parse(cls, text: str) -> Self:
         """Parse e.g. `qdisc:10ms:router_up r1-delay`; raise `ConfigError` for no kind's form."""
         kind, *rest = (part.strip() for part in text.split(":"))
         if kind not in KINDS:
