@@ -258,8 +258,7 @@ def _end(tail: pd.DataFrame, first: Totals, last: Totals, exact: bool, where: st
     dropped = tail["entered"] - tail["left"] - last.queued
     fits = (tail["left"] == counted.packets) & ((dropped == counted.drops) | (not exact))
     if not fits.any():
-        state = tail.iloc[-1]
-        recorded = {"packets": int(state["left"]), "drops": int(dropped.iloc[-1])}
+        recorded = {"packets": int(tail.iloc[-1]["left"]), "drops": int(dropped.iloc[-1])}
         _compare(counted, recorded, where)
         raise GuestFailure(f"the qdisc counted {counted}, at no moment of the records", where)
     return tail[fits].iloc[-1]

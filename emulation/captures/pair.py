@@ -190,6 +190,5 @@ def _note_queued(records: Path, passages: packets.Passages) -> None:
     for name, size in (("packets", np.ones(len(in_ns), dtype=int)), ("bytes", length)):
         came = np.cumsum(np.where(left, size, 0)) - np.where(left, size, 0)
         went = np.append(0, np.cumsum(size[left][order]))[gone]
-        values = rows[name]
-        values[enters] = np.maximum(came - went, 0)
+        rows[name][enters] = np.maximum(came - went, 0)
     rows.flush()

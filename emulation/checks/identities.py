@@ -98,6 +98,5 @@ def add(data: Path, repetitions: Iterable[Repetition], least: int, of: Mapping[P
     file = data / FILE
     is_new = not file.exists()
     with file.open("a", newline="", encoding="utf-8") as stream:
-        table = csv.writer(stream, lineterminator="\n")
-        table.writerows([COLUMNS, *rows] if is_new else rows)
+        csv.writer(stream, lineterminator="\n").writerows([COLUMNS, *rows] if is_new else rows)
     return len(rows)

@@ -74,15 +74,13 @@ def simulate(run: Run, python: Path) -> Simulated:
     began = time.monotonic()
     words = [str(python), "-I", str(RIG), json.dumps(parameters(run))]
     process = subprocess.run(words, capture_output=True, text=True)
-    wall_s = time.monotonic() - began
-    return parse(process.stdout, process.stderr, wall_s)
+    return parse(process.stdout, process.stderr, time.monotonic() - began)
 
 
 def parse(stdout: str, stderr: str, wall_s: float) -> Simulated:
     """Parse the program's output; raise `MissingTool` with its last error if it has no result."""
     try:
-        results = json.loads(stdout.splitlines()[-1])
-        return Simulated(wall_s, **results)
+        return Simulated(wall_s, **json.loads(stdout.splitlines()[-1]))
     except (ValueError, IndexError, TypeError):
         what = f"ns-3 ended without a result: {_last_line(stderr)}"
         raise MissingTool(what, REQUIREMENT, f"remove {_folder()} and run it again") from None

@@ -129,8 +129,7 @@ class Shipped:
         """Return whether the data file is missing or not the one that the provenance describes."""
         if not self.data.exists():
             return not self.file.is_reduced
-        digest = hashlib.sha256(self.data.read_bytes()).hexdigest()
-        return digest != str(self.record["data_sha256"])
+        return hashlib.sha256(self.data.read_bytes()).hexdigest() != str(self.record["data_sha256"])
 
     def run(self, by_id: Mapping[str, Experiment] | None = None) -> Run:
         """Return the run from today's studies; raise `ConfigError` if they do not have it.

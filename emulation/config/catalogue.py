@@ -262,8 +262,7 @@ def experiment(name: str) -> Experiment:
         todo = f"write {of} and choose by --link, --qdisc, --cc and --seed"
         raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
-        names = [f"{study}/…" for study in studies.known()]
-        what, todo = unknown("experiment", name, names)
+        what, todo = unknown("experiment", name, [f"{study}/…" for study in studies.known()])
         raise ConfigError(what, todo=todo)
     study = load(studies.find(place))
     by_name = all_labels(study.experiments)
@@ -334,8 +333,7 @@ def select(
             what = f"the sweep's axes set the era of {point.label}: {point.era}"
             raise ConfigError(what, "--era", "leave it out")
         for name in requested_eras or [point.era or DEFAULT_ERA]:
-            series = kernel or experiment.kernel
-            run = Run(experiment, point, 0, load_length, str(name), series)
+            run = Run(experiment, point, 0, load_length, str(name), kernel or experiment.kernel)
             try:
                 check(run)
             except Lacking as error:

@@ -89,8 +89,7 @@ def load(path: Path) -> Own:
         for name, section in sections.items():
             sections[name] = _placed(section, path.parent, source, (key, name))
     source.check()
-    changed = path.stat().st_mtime_ns
-    return Own(path, changed, tuple(file.papers), file.qdiscs, file.controls)
+    return Own(path, path.stat().st_mtime_ns, tuple(file.papers), file.qdiscs, file.controls)
 
 
 _read = until_changed(load)

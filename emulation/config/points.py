@@ -329,8 +329,7 @@ def _record_setter(path: str, axis: str, set_by: dict[Path, str]) -> None:
     for place, other in set_by.items():
         shared = min(len(place), len(steps))
         if other != axis and place[:shared] == steps[:shared]:
-            what = f"sets {path}, as the axis '{other}' does"
-            raise Flaws(((), what, "remove one of the two"))
+            raise Flaws(((), f"sets {path}, as the axis '{other}' does", "remove one of the two"))
     set_by[steps] = axis
 
 

@@ -259,8 +259,7 @@ def _has(kind: Wall) -> bool:
         return landlock_abi() > 0
     try:
         reach = Reach(Path("/"), runs=(Path("/bin"), Path("/lib"), Path("/lib64"), Path("/usr")))
-        enter = _Mounts(reach).enter
-        return subprocess.run(["/bin/true"], preexec_fn=enter).returncode == 0
+        return subprocess.run(["/bin/true"], preexec_fn=_Mounts(reach).enter).returncode == 0
     except (OSError, subprocess.SubprocessError):
         return False
 

@@ -130,8 +130,7 @@ def fetch(
         record["fetched"] = {"from": place, "sha256": digest}
         place_in_cache = cache / recipes.digest(record["source"]["sha256"], record["inputs"])
         with lock(cache):
-            kernel = builder.load(place_in_cache)
-            return kernel or builder.install(result, place_in_cache, record)
+            return builder.load(place_in_cache) or builder.install(result, place_in_cache, record)
 
 
 class _Unfit(Exception):

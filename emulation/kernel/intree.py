@@ -67,8 +67,7 @@ def _tree(kernel: Kernel) -> Path:
     with lock(cache):
         if not seal.is_intact(place):
             with tempfile.TemporaryDirectory(prefix=".unpack-", dir=cache) as scratch:
-                package = _package(kernel, digest)
-                seal.install(source.unpack(package, Path(scratch), FOLDERS), place)
+                seal.install(source.unpack(_package(kernel, digest), Path(scratch), FOLDERS), place)
     return Path(place)
 
 

@@ -191,8 +191,7 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
         _write_if_other(source / name, content, new[name][0][0] if name in new else _PLAIN)
     for name in {*old, *before["patched"]} - {*new, *patched}:
         (source / name).unlink(missing_ok=True)
-    now = {"tree": str(tree), "states": new, "patched": sorted(patched)}
-    memory.write_text(json.dumps(now))
+    memory.write_text(json.dumps({"tree": str(tree), "states": new, "patched": sorted(patched)}))
     return total.hexdigest()
 
 

@@ -162,8 +162,7 @@ def _download(scratch: Path) -> tuple[Path, ...]:
         debs = apt.download(wanted())
     except MissingTool as error:
         todo = f"name a folder or address that has them in {PLACE}; or else: {error.todo}"
-        what = f"no source has {names}; {error.what}"
-        raise MissingTool(what, str(locks.FILE), todo) from error
+        raise MissingTool(f"no source has {names}; {error.what}", str(locks.FILE), todo) from error
     if identity(debs, _recipe())[1] != locked().digest:
         _log.warning(
             "the guest is not the lock's, and its runs have another identity, since there is no %s",

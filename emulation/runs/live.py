@@ -87,8 +87,7 @@ class Live:
             )
             self.doing = "done"
         except EmulationError as failure:
-            stopped = isinstance(failure, Interrupted)
-            error, self.doing = failure, "stopped" if stopped else "failed"
+            error, self.doing = failure, "stopped" if isinstance(failure, Interrupted) else "failed"
         except Exception as failure:
             error, self.doing = failure, "failed"
         self._ended = time.monotonic()

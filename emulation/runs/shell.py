@@ -22,8 +22,7 @@ from qdisclab.emulation.study import trust
 def job(run: Run) -> dict[str, Any]:
     """Return the job of a guest that builds the rig of `run` and starts a shell, not traffic."""
     columns, rows = shutil.get_terminal_size()
-    term = os.environ.get("TERM", "dumb")
-    shell = {"rows": rows, "columns": columns, "term": term}
+    shell = {"rows": rows, "columns": columns, "term": os.environ.get("TERM", "dumb")}
     return {**job_of(run), "work": "shell", "shell": shell}
 
 
@@ -39,8 +38,7 @@ def interact(run: Run, kernel: Kernel, root: RootFs, layers: tuple[Layer, ...]) 
     trust.require(run.experiment.folder)
     modules = module.needed(kernel, shell_job, modules_of(run))
     with scratch.folder() as folder, _raw_terminal():
-        paths = [layer.path for layer in layers]
-        vm.prepare(folder, root.path, shell_job, modules, layers=paths)
+        vm.prepare(folder, root.path, shell_job, modules, layers=[layer.path for layer in layers])
         return _exit_status(vm.run(machine, folder, hang_s=math.inf))
 
 

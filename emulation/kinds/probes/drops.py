@@ -12,8 +12,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
     from qdisclab.emulation.captures import drops  # pandas takes a second to import
 
-    rows = drops.rows(queue.sent(run, packets), queue.rtts(run))
-    queue.write_rows(drops.Row, rows, table)
+    queue.write_rows(drops.Row, drops.rows(queue.sent(run, packets), queue.rtts(run)), table)
 
 
 KIND = ProbeKind(

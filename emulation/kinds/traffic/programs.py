@@ -201,8 +201,7 @@ class Programs(TrafficSection, StudySection):
             if isinstance(section, ClientSection) and section.to not in addressed:
                 raise Flaws(((*where, "to"), *unknown("node", section.to, addressed)))
             if command.node is None and nodes:
-                valid = f"write one of: {', '.join(nodes)}"
-                raise Flaws(((*where, "node"), "is missing", valid))
+                raise Flaws(((*where, "node"), "is missing", f"write one of: {', '.join(nodes)}"))
             if command.node is not None and command.node not in nodes:
                 raise Flaws((where, *unknown("node", str(command.node), nodes)))
             for text in (*command.command, *dict(command.environment).values()):
