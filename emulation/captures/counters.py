@@ -47,9 +47,7 @@ def totals(qdiscs: Sequence[Counters]) -> Totals:
 
 def _counts_marks(name: str) -> bool:
     kind = KINDS.get(name)
-    return kind is not None and (
-        kind.decode is not None or kind.mark_counter in dict(kind.counters)
-    )
+    return bool(kind and (kind.decode or kind.mark_counter in dict(kind.counters)))
 
 
 def marks(qdisc: Counters) -> int:

@@ -182,9 +182,8 @@ def behind(waits: list[tuple[int, int]], full_ns: list[int]) -> float:
     """
     if not waits:
         return 0.0
-    counts = sorted(
-        bisect_left(full_ns, left) - bisect_right(full_ns, came) for came, left in waits
-    )
+    places = ((bisect_left(full_ns, left), bisect_right(full_ns, came)) for came, left in waits)
+    counts = sorted(left - came for left, came in places)
     return float(counts[ceil(0.99 * len(counts)) - 1])
 
 
@@ -244,9 +243,8 @@ class _Flow:
         """Count as the function `timeouts` does; only TCP has the timer."""
         if self._packets["protocol"].iloc[0] != frames.TCP:
             return 0, 0
-        return timeouts(
-            _tuples(self._packets, "time_ns", "seq", "payload"), answers, self.base_rtt_ns
-        )
+        sent = _tuples(self._packets, "time_ns", "seq", "payload")
+        return timeouts(sent, answers, self.base_rtt_ns)
 
 
 def _tuples(table: pd.DataFrame, *columns: str) -> list[Any]:

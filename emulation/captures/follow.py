@@ -119,6 +119,5 @@ def _groups(before: Ints, of_before: Bools, behind: Ints, of_behind: Bools) -> l
         for keys, chosen in ((before, of_before), (behind, of_behind))
     ]
     rows = [np.flatnonzero(chosen) for chosen in (of_before, of_behind)]
-    return [
-        [rows[side][groups[side][key]] for side in (0, 1)] for key in groups[1] if key in groups[0]
-    ]
+    shared = (key for key in groups[1] if key in groups[0])
+    return [[rows[side][groups[side][key]] for side in (0, 1)] for key in shared]

@@ -314,9 +314,8 @@ def _segments(records: NDArray[Any]) -> NDArray[Any]:
     if (count == 1).all():
         return records
     number = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-    split, size, header, payload = (
-        np.repeat(each, count) for each in (split, size, header, payload)
-    )
+    of_packets = (split, size, header, payload)
+    split, size, header, payload = (np.repeat(each, count) for each in of_packets)
     records = np.repeat(records, count)
     content = np.ascontiguousarray(records["content"])
     field = frames.fields(content)[split]

@@ -84,9 +84,8 @@ def _merge(before: Path, behind: Path, records: Path) -> None:
                 what = f"more than {MOST_PACKETS:,} packets with {behind.name}"
                 todo = f"cut both to the same time: editcap -A 'FROM' -B 'TO' {before.name} SHORT"
                 raise ConfigError(what, str(before), todo)
-            content = b"".join(
-                packet.content[:LEAST_CAPTURED].ljust(packets.HEAD, b"\0") for _, packet in block
-            )
+            heads = (packet.content[:LEAST_CAPTURED] for _, packet in block)
+            content = b"".join(head.ljust(packets.HEAD, b"\0") for head in heads)
             rows = np.zeros(len(block), dtype=packets.RECORD)
             rows["event"] = [event for event, _ in block]
             rows["time_ns"] = [packet.time_ns for _, packet in block]

@@ -207,10 +207,8 @@ def peak_kib(status: str) -> int:
 
     The host counts it anyway; /proc/PID/smaps_rollup would walk all of the guest's pages for it.
     """
-    for line in status.splitlines():
-        if line.startswith("VmHWM:"):
-            return int(line.split()[1])
-    return 0
+    peaks = (line.split()[1] for line in status.splitlines() if line.startswith("VmHWM:"))
+    return int(next(peaks, 0))
 
 
 def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: RootFs) -> Guest:
@@ -222,13 +220,13 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
     with scratch.folder() as folder:
         if not scenario.link:
             vm.prepare(folder, root.path, {"work": "boot"})
-            watch = Watch()
+        watch = Watch()
+        if scenario.link:
+            ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
+        else:
             ending = vm.run(machine, folder, watch.step, on_poll=watch.poll)
             if ending.steps[-1]["step"] != "done":
                 raise GuestFailure("; ".join(ending.steps[-1].get("problems", ["no last word"])))
-        else:
-            watch = Watch()
-            ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)
         spent = (ending.virtual_s, ending.wall_s, ending.cpu_s)
         measured = Guest(*spent, watch.steps[0][0], watch.memory_kib / 1024)
         if scenario.link:
@@ -244,11 +242,8 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     data = out / "data.flent.gz"
     measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
     series = json.loads(gzip.decompress(data.read_bytes()))["metadata"]["SERIES_META"]
-    starts = [
-        float(about["STARTED"])
-        for name, about in series.items()
-        if name.startswith("TCP") and "STARTED" in about
-    ]
+    flows = (about for name, about in series.items() if name.startswith("TCP"))
+    starts = [float(about["STARTED"]) for about in flows if "STARTED" in about]
     if not starts:  # programs that are not flent's
         return
     begin_s = min(starts) - vm.START_NS / 1e9
@@ -409,6 +404,5 @@ def comparison(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
         pair = [entry[name]["median"] for entry in (a, b) if entry[name]]
         ratios[name] = pair[0] / pair[1] if len(pair) == 2 and pair[1] else None
     same = a["data_sha256"] == b["data_sha256"] and a["same_data"] and b["same_data"]
-    return {"scenario": a["scenario"], "kernels": [a["kernel"], b["kernel"]], "ratio": ratios} | {
-        "identical": same if a["data_sha256"] else None
-    }
+    about = {"scenario": a["scenario"], "kernels": [a["kernel"], b["kernel"]], "ratio": ratios}
+    return about | {"identical": same if a["data_sha256"] else None}

@@ -106,14 +106,8 @@ def load(path: Path) -> Side:
         for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     }
     sockets = path.with_name(f"{stem}.{SOCKETS}.parquet")
-    return Side(
-        str(path),
-        data,
-        record,
-        (record or {}).get("qdiscs", {}),
-        captures,
-        sockets if sockets.exists() else None,
-    )
+    there = sockets if sockets.exists() else None
+    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, there)
 
 
 def compare(left: Side, right: Side) -> Comparison:
@@ -126,11 +120,8 @@ def compare(left: Side, right: Side) -> Comparison:
         result.beyond_chance = first_packet(left.captures, right.captures, nodes, chance=False)
         result.segment = first_packet(left.captures, right.captures, nodes, tcp=True)
         cause = result.segment or result.beyond_chance or result.packet
-        texts = str(cause.left), str(cause.right)
-        result.sockets = (
-            around(left, cause.time_ns or 0, texts),
-            around(right, cause.time_ns or 0, texts[::-1]),
-        )
+        texts, time_ns = (str(cause.left), str(cause.right)), cause.time_ns or 0
+        result.sockets = around(left, time_ns, texts), around(right, time_ns, texts[::-1])
     if not result.same_bytes:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)
@@ -139,14 +130,12 @@ def compare(left: Side, right: Side) -> Comparison:
     if left.qdiscs and right.qdiscs:
         result.what += (f"counters of {len(left.qdiscs)} interfaces",)
         result.counters = list(differences(left.qdiscs, right.qdiscs))
-    if left.provenance and right.provenance:
-        result.settings = list(differences(_asked(left.provenance), _asked(right.provenance)))
-        result.job = job_differences(left.provenance, right.provenance)
-        result.identity = list(
-            differences(left.provenance.get("identity"), right.provenance.get("identity"))
-        )
+    if (one := left.provenance) and (other := right.provenance):
+        result.settings = list(differences(_asked(one), _asked(other)))
+        result.job = job_differences(one, other)
+        result.identity = list(differences(one.get("identity"), other.get("identity")))
         if any(part.where == "kernel.digest" for part in result.identity):
-            result.set_qdiscs = set_qdiscs(left.provenance)
+            result.set_qdiscs = set_qdiscs(one)
     return result
 
 
@@ -311,13 +300,10 @@ def _flent(path: Path) -> dict[str, Any]:
     if path.name.endswith(datafile.ROWS):
         return {"metadata": {"rows": datafile.read_rows(path)}}
     content = datafile.read_json(path)
-    series = content.get("results", {})
-    lists = [
-        content.get("x_values", []),
-        *(series.values() if isinstance(series, dict) else [None]),
-    ]
-    times = lists[0] if isinstance(lists[0], list) else [None]
-    numbers = all(isinstance(time, int | float) for time in times)
-    if not numbers or not all(isinstance(values, list) for values in lists):
+    series, times = content.get("results", {}), content.get("x_values", [])
+    lists = [times, *(series.values() if isinstance(series, dict) else [None])]
+    if not all(isinstance(values, list) for values in lists) or not all(
+        isinstance(time, int | float) for time in times
+    ):
         raise DamagedData("is not a flent data file", str(path), "do the run again")
     return content

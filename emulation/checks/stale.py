@@ -172,6 +172,5 @@ def _today(job: dict[str, Any], kernel_digest: str | None, root: RootFs | None) 
 def _made_of(identity: dict[str, Any]) -> dict[str, Any]:
     """Return the same of a run that was made, from its provenance."""
     root = {"tools": identity["root"]["tools"], "root": identity["root"]["digest"]}
-    return {"kernel": identity["kernel"]["digest"], **root} | {
-        part: identity[part] for part in ("guest", "job")
-    }
+    others = {"guest": identity["guest"], "job": identity["job"]}
+    return {"kernel": identity["kernel"]["digest"], **root, **others}

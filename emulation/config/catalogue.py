@@ -381,9 +381,7 @@ def _points(
     """Return the points with the chosen values, from the sweep as far as it has them."""
     chosen = {axis: [_normal_name(axis, text) for text in texts] for axis, texts in chosen.items()}
     swept = {axis: {_axis_name(point, axis) for point in experiment.points} for axis in chosen}
-    new = {
-        axis: [name for name in names if name not in swept[axis]] for axis, names in chosen.items()
-    }
+    new = {axis: [name for name in of if name not in swept[axis]] for axis, of in chosen.items()}
     candidates = [
         point
         for point in experiment.points

@@ -112,9 +112,8 @@ def _controls(run: Run) -> dict[str, str]:
     of_modules = [control.name for control in run.own_controls]  # in the order of their loading
     of_modules += _controls_of_linux(run)
     of_kernel = run.controls.difference(of_modules)
-    parameters = {
-        path: text for control in run.own_controls for path, text in control.files().items()
-    }
+    files = (control.files() for control in run.own_controls)
+    parameters = {path: text for each in files for path, text in each.items()}
     return parameters | allowed(of_kernel, of_modules)
 
 
@@ -148,9 +147,12 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
     module = eras.clock(run.switches)
     interval = {"ticks": "tick_us", "card": "gap_us"}[module]
     values = {"hold_us": hold_us, interval: tick.nanoseconds // 1000}
-    return {
-        f"/sys/module/sch_{module}/parameters/{name}": str(value) for name, value in values.items()
-    }
+    return _parameters(module, values)
+
+
+def _parameters(qdisc: str, values: dict[str, int]) -> dict[str, str]:
+    """Map the files with the parameters of a qdisc's module to their text."""
+    return {f"/sys/module/sch_{qdisc}/parameters/{name}": str(of) for name, of in values.items()}
 
 
 def _wire(run: Run, topology: Topology) -> dict[str, str]:
@@ -159,9 +161,7 @@ def _wire(run: Run, topology: Topology) -> dict[str, str]:
         return {}
     (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, Hierarchy))
     values = {"rate_bit_s": htb.rate.bits_per_second, "bucket": htb.burst.bytes}
-    return {
-        f"/sys/module/sch_{ring}/parameters/{name}": str(value) for name, value in values.items()
-    }
+    return _parameters(ring, values)
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

@@ -173,9 +173,8 @@ class Points:
             return len(options) < len(settings) or not settings
         if value.axis in section.by or section.kind not in qdiscs.KINDS:
             return True
-        names = {
-            path.removeprefix("qdisc.") for path, value in options.items() if value is not None
-        }
+        given = (path for path, value in options.items() if value is not None)
+        names = {path.removeprefix("qdisc.") for path in given}
         return names <= qdiscs.KINDS[section.kind].options.keys()
 
     def _settings(self, value: Value, qdisc: str) -> dict[str, Any]:

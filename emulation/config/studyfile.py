@@ -154,9 +154,8 @@ def options_of(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
     """
     texts = {name: value for name, value in options.items() if value is not None}
     is_of_tc = kind in qdiscs.KINDS
-    typed = (
-        schema.read_options(kind, texts) if is_of_tc else schema.read_each(texts.items(), _option)
-    )
+    items = texts.items()
+    typed = schema.read_options(kind, texts) if is_of_tc else schema.read_each(items, _option)
     return {name: typed.get(name) for name in options}
 
 

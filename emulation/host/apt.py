@@ -32,6 +32,9 @@ Acquire::Retries "3";
 Debug::NoLocking "1";
 """
 
+#: A version that apt prefers.
+_PIN = "Package: {}\nPin: version {}\nPin-Priority: 1001\n"
+
 #: The name of a package; one that ends in `-` tells apt-get to remove it.
 NAME = re.compile(r"[a-z0-9][a-z0-9+.-]*[a-z0-9+]")
 
@@ -80,12 +83,8 @@ class PrivateApt:
 
         What a source has under such a version may have another digest.
         """
-        (self.folder / "preferences").write_text(
-            "\n".join(
-                f"Package: {deb.package}\nPin: version {deb.version}\nPin-Priority: 1001\n"
-                for deb in debs
-            )
-        )
+        pins = (_PIN.format(deb.package, deb.version) for deb in debs)
+        (self.folder / "preferences").write_text("\n".join(pins))
 
     def update(self) -> None:
         """Read the lists of packages; raise `MissingTool` if one cannot be read."""

@@ -76,6 +76,7 @@ class Sources:
 
     def fetch(self, debs: Iterable[Deb], folder: Path) -> list[Deb]:
         """Download `debs` into `folder`; return those that no source has with their digest."""
+        folder.mkdir(exist_ok=True)
         missing = list(debs)
         for look_in in (self._in_mirrors, self._in_archive, self._in_place):
             with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -194,19 +195,20 @@ def _chosen(
 
 def script(deb: Path) -> str:
     """Return the script that runs when the package is installed, or ""."""
-    with _tarball(deb, "control") as tar:
-        if "./postinst" not in tar.getnames():
-            return ""
-        content = tar.extractfile("./postinst")
-        return content.read().decode(errors="replace") if content else ""
+    return _text(deb, "control", "./postinst")
 
 
 def copyright(deb: Path) -> str:
     """Return the text on the authors and licences of a package, or "" where its documentation is
     that of another package of the same source."""
-    with _tarball(deb, "data") as tar:
+    return _text(deb, "data", "./usr/share/doc/*/copyright")
+
+
+def _text(deb: Path, part: str, pattern: str) -> str:
+    """Return the first file of a package whose name fits, or ""."""
+    with _tarball(deb, part) as tar:
         for member in tar:
-            if member.isreg() and fnmatchcase(member.name, "./usr/share/doc/*/copyright"):
+            if member.isreg() and fnmatchcase(member.name, pattern):
                 content = tar.extractfile(member)
                 return content.read().decode(errors="replace") if content else ""
     return ""
@@ -216,13 +218,10 @@ def copyright(deb: Path) -> str:
 def _tarball(deb: Path, part: str) -> Iterator[tarfile.TarFile]:
     """Yield the tarball `control` or `data` of a package."""
     try:
-        name, content = next(
-            (name, content) for name, content in _members(deb) if name.startswith(f"{part}.tar")
-        )
+        name, content = next(each for each in _members(deb) if each[0].startswith(f"{part}.tar"))
         if name.endswith(".zst"):
             raise _broken(deb, "is packed by zstd, which Debian's own are not")
-        packed = io.BytesIO(content)
-        with tarfile.open(fileobj=packed, mode="r:*") as tar:
+        with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as tar:
             yield tar
     except (StopIteration, tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
         raise _broken(deb, "is no Debian package") from error

@@ -210,7 +210,8 @@ def build(
             given = sources.fetch(recipe.origin, cache / "sources")
         for stale in cache.glob(".build-*"):  # killed before it could clean up
             storage.remove(stale)
-        with tempfile.TemporaryDirectory(prefix=".build-", dir=_place(cache)) as scratch:
+        place = cache if is_buildable(cache) else None  # else the temporary folder
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=place) as scratch:
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
 
 
@@ -221,11 +222,6 @@ def _no_source(series: str, folder: Path) -> KernelBuildError:
         todo=f"choose from {', '.join(recipes.all_series(folder))}, or build it from a"
         f" tarball: emulate kernel build --series {series} --source FILE",
     )
-
-
-def _place(cache: Path) -> Path | None:
-    """Return `cache`, or None (the temporary folder) if the kernel's make refuses its path."""
-    return cache if is_buildable(cache) else None
 
 
 def is_buildable(folder: Path) -> bool:
@@ -257,12 +253,8 @@ def _build(
         progress("patch", 0)
         make.apply_patches(recipe, tree, log)
         result = compiled(recipe, tree, scratch, log, jobs, progress)
-    about = {
-        "file": source.path.name,
-        "version": source.version,
-        "sha256": source.sha256,
-        "known": source.known,
-    }
+    about = {"file": source.path.name, "version": source.version}
+    about |= {"sha256": source.sha256, "known": source.known}
     if keep_source:
         shutil.rmtree(tree / "build")
         tree.rename(result / "source")

@@ -35,10 +35,10 @@ def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
     if not recipe.is_series(series):
         return []
     on = _options_on(series)
-    files = {kind: KINDS[kind].linux for kind in kinds if kind in KINDS}
-    return sorted(
-        file for kind, file in files.items() if file and f"CONFIG_NET_SCH_{kind.upper()}" not in on
+    absent = (
+        kind for kind in kinds if kind in KINDS and f"CONFIG_NET_SCH_{kind.upper()}" not in on
     )
+    return sorted(filter(None, {KINDS[kind].linux for kind in absent}))
 
 
 def control_modules(series: str, names: Iterable[str]) -> list[str]:

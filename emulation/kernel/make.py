@@ -92,11 +92,8 @@ def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
 def first_error(log: str) -> str:
     """Return the line of a build's log with the first error, or ""."""
     lines = log.splitlines()
-    for pattern in _ERRORS:
-        for line in lines:
-            if pattern.search(line):
-                return line.strip()
-    return ""
+    faults = (line.strip() for pattern in _ERRORS for line in lines if pattern.search(line))
+    return next(faults, "")
 
 
 def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:

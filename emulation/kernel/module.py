@@ -59,11 +59,7 @@ def source(folder: Path) -> ModuleSource:
 
     Raises `KernelBuildError` if there is no module in it.
     """
-    files = _sources(folder)
-    total = hashlib.sha256()
-    for path in files:
-        total.update(f"{path.name} {sha256(path)}\n".encode())
-    digest = total.hexdigest()[:16]
+    digest = _digest(None, _sources(folder))
     if _is_plugged(folder):
         return ModuleSource(folder.name, folder, digest, plugin=True)
     named = _NAMED.findall((folder / KBUILD).read_text(errors="replace"))
@@ -105,12 +101,12 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         error.todo = f"remove {tree.parent} (chmod -R u+w first) and run `emulate kernel build`"
         raise
     make.check_tools()
+    failed_log = cache / f"failed-{digest}.log"
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
-        built = _compile(tree, sources, place, cache / f"failed-{digest}.log")
-        plugins = [
-            _compile_plugin(path, cache / f"failed-{digest}.log") for path in _plugins(place)
-        ]
+        built = _compile(tree, sources, place, failed_log)
+        paths = (path for pattern in _PLUGINS for path in place.glob(pattern))
+        plugins = [_compile_plugin(path, failed_log) for path in sorted(paths)]
         digests = {path.name: sha256(path) for path in sources}
         record = {"kernel": kernel.digest, "sources": digests}
         (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
@@ -120,7 +116,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         with lock(cache):
             if _find(cache / digest, folder) is None:  # another process may have been faster
                 seal.install(place, cache / digest)
-    (cache / f"failed-{digest}.log").unlink(missing_ok=True)
+    failed_log.unlink(missing_ok=True)
     module = _find(cache / digest, folder)
     assert module is not None
     return module
@@ -135,18 +131,16 @@ def needed(
     register a congestion control that it was named for.
     """
     drivers = [build(kernel, SOURCES / name) for name in job.get("drivers", ())]
-    return (*drivers, *(_with_controls(_built(kernel, source), source) for source in sources))
+    return (*drivers, *(_built(kernel, source) for source in sources))
 
 
 def _built(kernel: Kernel, source: ModuleSource) -> Module:
-    if not source.linux:
-        return build(kernel, source.folder)
-    with intree.folder(kernel, source.linux) as folder:
-        return build(kernel, folder, is_ours=True)
-
-
-def _with_controls(module: Module, source: ModuleSource) -> Module:
-    """Return `module`, in which the names of its congestion controls have to be."""
+    """Return the module of `source`, in which the names of its congestion controls have to be."""
+    if source.linux:
+        with intree.folder(kernel, source.linux) as folder:
+            module = build(kernel, folder, is_ours=True)
+    else:
+        module = build(kernel, source.folder)
     text = module.path.read_bytes() if module.path else b""
     for name in source.controls:
         if f"{name}\0".encode() not in text:
@@ -175,8 +169,8 @@ def _sources(folder: Path) -> list[Path]:
     return sorted(path for path in paths if path.is_file())
 
 
-def _digest(kernel: Kernel, sources: list[Path]) -> str:
-    total = hashlib.sha256(kernel.identity.encode())
+def _digest(kernel: Kernel | None, sources: list[Path]) -> str:
+    total = hashlib.sha256(kernel.identity.encode() if kernel else b"")
     for path in sources:
         total.update(f"{path.name} {sha256(path)}\n".encode())
     return total.hexdigest()[:16]
@@ -196,10 +190,6 @@ def _is_plugged(folder: Path) -> bool:
     """Whether `folder` has the plugin for a qdisc of the kernel, and no module."""
     kind = qdiscs.KINDS.get(folder.name)
     return kind is not None and kind.needs_plugin and folder.resolve().parent == SOURCES
-
-
-def _plugins(place: Path) -> list[Path]:
-    return sorted(path for pattern in _PLUGINS for path in place.glob(pattern))
 
 
 def _compile_plugin(path: Path, failed_log: Path) -> Path:

@@ -17,6 +17,7 @@ from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import lock
 from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.host.debs import Deb
+from qdisclab.emulation.host.digest import sha256
 
 #: The folder with KERNEL.toml, the fragments and the patches.
 RECIPE_DIR = project.folder("qdisc")
@@ -50,10 +51,7 @@ def in_range(series: str, releases: str) -> bool:
     if match is None:
         raise ValueError(f"{releases!r} is not a range of releases, such as 6.12..6.15 or 7.2..")
     first, last = match.groups()
-    release = parse_series(series)
-    return (not first or parse_series(first) <= release) and (
-        not last or release <= parse_series(last)
-    )
+    return parse_series(first or series) <= parse_series(series) <= parse_series(last or series)
 
 
 @dataclass(frozen=True)
@@ -191,8 +189,7 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
             raise KernelBuildError(what, where, "make the ranges disjoint")
         covered[path.name] = covered.get(path.name, False) or applies
         if applies and not upstream:
-            sha256 = hashlib.sha256(path.read_bytes()).hexdigest()
-            patches.append(Patch(path.name, path, sha256, host_only=mark == "host"))
+            patches.append(Patch(path.name, path, sha256(path), host_only=mark == "host"))
     uncovered = sorted(name for name, is_covered in covered.items() if not is_covered)
     if uncovered:
         raise KernelBuildError(
@@ -251,7 +248,8 @@ def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> 
         options += parse_fragment(path.read_text(), path.name, series)
     own = [] if config is None else parse_fragment(_text(config), str(config), series)
     patches = folder / "patches"
-    profiles = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
+    paths = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
+    profiles = {re.split(r"-gcc-|\.tar", of.name)[1]: Profile(of, sha256(of)) for of in paths}
     return Recipe(
         series=series,
         patches=parse_patches((patches / "series").read_text(), series, patches),
@@ -259,9 +257,9 @@ def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> 
         origin=origin,
         profiles={
             path.name.removeprefix(f"{series}-gcc-").removesuffix(".tar.xz"): Profile(
-                path, hashlib.sha256(path.read_bytes()).hexdigest()
+                path, sha256(path)
             )
-            for path in profiles
+            for path in sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
         },
         own=tuple(own),
     )

@@ -74,7 +74,6 @@ def system(root: RootFs) -> Layer:
 
     def download(scratch: Path) -> tuple[Path, ...]:
         folder = scratch / "debs"
-        folder.mkdir()
         if pinned.sources().fetch(pinned.system, folder):
             return _from_apt(root, SYSTEM, scratch)
         return tuple(sorted(folder.glob("*.deb")))
@@ -120,9 +119,8 @@ def _build(
         if (cached := Layer.recorded(record)) is not None:
             return cached
         if (packed := bundle.entry("layer", name)) is not None:
-            layer = Layer(
-                cache / packed.about["digest"], packed.about["digest"], packed.about["packages"]
-            )
+            digest = packed.about["digest"]
+            layer = Layer(cache / digest, digest, packed.about["packages"])
             packed.install(layer.path)
             with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
                 layer.record(record, Path(scratch))

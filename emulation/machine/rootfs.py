@@ -82,16 +82,11 @@ class RootFs(Unpacked):
 
     def check(self) -> None:
         """Raise `MissingTool` with each tool of `TOOLS` that is missing, and its package."""
-        missing = [
-            (tool, package) for tool, package in TOOLS if not (self.path / tool[1:]).exists()
-        ]
-        if missing:
-            raise MissingTool(
-                what="the guest lacks "
-                + ", ".join(f"{tool} (package {package})" for tool, package in missing),
-                where=str(self.path),
-                todo="remove that folder (chmod -R u+w first): the next run makes it again",
-            )
+        missing = (of for of in TOOLS if not (self.path / of[0][1:]).exists())
+        listed = ", ".join(f"{tool} (package {package})" for tool, package in missing)
+        if listed:
+            todo = "remove that folder (chmod -R u+w first): the next run makes it again"
+            raise MissingTool(f"the guest lacks {listed}", str(self.path), todo)
 
 
 def wanted() -> tuple[str, ...]:
@@ -150,7 +145,6 @@ def _download(scratch: Path) -> tuple[Path, ...]:
     """Return the .deb files of the lock, or those that apt takes in their stead."""
     pinned = locks.load()
     folder = scratch / "debs"
-    folder.mkdir()
     missing = pinned.sources().fetch(pinned.guest, folder)
     unknown = set(wanted()) - {deb.package for deb in pinned.guest}
     if not missing and not unknown:
@@ -212,7 +206,6 @@ def unpack(debs: tuple[Path, ...], root: Path, left_out: tuple[str, ...]) -> Non
 def _ldconfig(scratch: Path) -> Path | str:
     """Return the lock's ldconfig, since its name is in what it writes, or else the host's."""
     pinned, folder = locks.load(), scratch / "tools"
-    folder.mkdir()
     if pinned.sources().fetch(pinned.tools, folder):
         return shutil.which("ldconfig", path=os.defpath + ":/sbin:/usr/sbin") or "ldconfig"
     for deb in folder.glob("*.deb"):
@@ -253,16 +246,12 @@ def _compile_python(root: Path) -> None:
     """Byte-compile the guest's Python with its own interpreter, independent of file times."""
     (python,) = (p for p in (root / "usr/bin").glob("python3.*") if re.search(r"3\.\d+$", p.name))
     libraries = ":".join(str(root / "usr/lib" / triple) for triple in ("x86_64-linux-gnu", "."))
-    loader: list[str | Path] = [
-        root / "usr/lib64/ld-linux-x86-64.so.2",
-        "--library-path",
-        libraries,
-    ]
-    compileall: list[str | Path] = ["compileall", "-q", "-s", root, "-p", "/"]
-    compileall += ["--invalidation-mode", "unchecked-hash"]
-    folders = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
+    loader = (str(root / "usr/lib64/ld-linux-x86-64.so.2"), "--library-path", libraries)
+    options = ("-q", "-s", str(root), "-p", "/", "--invalidation-mode", "unchecked-hash")
+    names = ("lib/" + python.name, "lib/python3/dist-packages", "share/flent")
+    folders = (root / "usr" / name for name in names)
     subprocess.run(
-        [*loader, python, "-S", "-m", *compileall, *(root / "usr" / name for name in folders)],
+        [*loader, python, "-S", "-m", "compileall", *options, *folders],
         check=False,  # a few packages have templates that are not Python
         stdout=subprocess.DEVNULL,
         stderr=subprocess.DEVNULL,

@@ -127,11 +127,8 @@ class Machine:
         """
         builder.check(self.kernel)
         modules = self.modules + ((self.probe,) if self.probe else ())
-        for folder in (
-            self.root,
-            *(layer.path for layer in self.layers),
-            *(each.folder for each in modules),
-        ):
+        packages = (layer.path for layer in self.layers)
+        for folder in (self.root, *packages, *(each.folder for each in modules)):
             seal.check(folder, within_s=within_s)
 
 
@@ -265,7 +262,8 @@ def run(
         scratch.folder(memory_folder(machine.memory_mib)) as memory,
         (folder / "console").open("wb") as console,
     ):
-        enter = confine.confined(_reach(machine, folder, memory), _limits(machine))
+        limits = confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
+        enter = confine.confined(_reach(machine, folder, memory), limits)
         parent = os.getpid()
         process = subprocess.Popen(
             command(machine),
@@ -289,9 +287,8 @@ def run(
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode, machine.may_crash)
     if _short_of_memory(folder):
-        ending.notes.append(
-            "its guest was short of memory, on which results can depend; give it more `memory`"
-        )
+        note = "its guest was short of memory, on which results can depend; give it more `memory`"
+        ending.notes.append(note)
     return ending
 
 
@@ -323,10 +320,6 @@ def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
         reads=(folder, *linked, *libraries, *READ),
         writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
     )
-
-
-def _limits(machine: Machine) -> confine.Limits:
-    return confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
 
 
 def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:

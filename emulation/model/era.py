@@ -80,9 +80,8 @@ def switches(era: str, besides: Iterable[str] = ()) -> tuple[Switch, ...]:
     for change in changes:
         sign, name = change[0], change[1:]
         if name not in _BY_NAME:
-            raise ValueError(
-                f"unknown switch '{name}' of era '{era}'; valid: {', '.join(_BY_NAME)}"
-            )
+            what = f"unknown switch '{name}' of era '{era}'"
+            raise ValueError(f"{what}; valid: {', '.join(_BY_NAME)}")
         if (name in on) == (sign == "+"):
             raise ValueError(f"era '{era}': '{name}' is already {'on' if sign == '+' else 'off'}")
         on ^= {name}

@@ -182,10 +182,7 @@ class Study:
 
     def experiment(self, name: str) -> Experiment:
         """Return the experiment called `name`; raise `KeyError` where there is none."""
-        for experiment in self.experiments:
-            if experiment.name == name:
-                return experiment
-        raise KeyError(name)
+        return {experiment.name: experiment for experiment in self.experiments}[name]
 
 
 @dataclass(frozen=True)

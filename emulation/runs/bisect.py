@@ -49,19 +49,16 @@ class Condition:
             assert match is not None
             return cls(match[1], match[2], float(match[3]))
         except (AssertionError, ValueError):
-            todo = "write e.g. 'induced_latency_ms > 60'"
-            raise errors.ConfigError(
-                "compares no number with a bound", f"--where '{text}'", todo
-            ) from None
+            what, todo = "compares no number with a bound", "write e.g. 'induced_latency_ms > 60'"
+            raise errors.ConfigError(what, f"--where '{text}'", todo) from None
 
     def value(self, numbers: list[Mapping[str, float]]) -> float:
         """Return the mean over runs of what the condition asks about."""
         names = sorted(set.intersection(*(set(of_run) for of_run in numbers)))
         if self.name not in names:
             what = f"the runs do not measure '{self.name}'"
-            raise errors.ConfigError(
-                what, "--where", f"choose from {', '.join(names) or 'no other'}"
-            )
+            todo = f"choose from {', '.join(names) or 'no other'}"
+            raise errors.ConfigError(what, "--where", todo)
         return fmean(of_run[self.name] for of_run in numbers)
 
     def holds(self, value: float) -> bool:
@@ -123,18 +120,16 @@ def search(
                 todo = "choose two commits that differ"
                 raise errors.ConfigError(what, f"--{name} {refs[name]}", todo)
         git(place, "bisect", "start", *ends.values())
-        result = subprocess.run(
-            ["git", "bisect", "run", *command], cwd=place, capture_output=True, text=True
-        )
+        words = ["git", "bisect", "run", *command]
+        result = subprocess.run(words, cwd=place, capture_output=True, text=True)
         _, one_of, listed = result.stdout.partition("The first bad commit could be any of:")
         if one_of:
             names = re.findall(r"^[0-9a-f]{40}$", listed, re.MULTILINE)
             return "\n".join(["one of these, as some could not be tested:", *names])
         if "is the first bad commit" not in result.stdout:
             raise errors.EmulationError(_last(result.stderr, result.stdout), "git bisect run")
-        return git(
-            place, "show", "--no-patch", "--format=%H%n%n    %s%n%n%an, %ad", "refs/bisect/bad"
-        )
+        form = "--format=%H%n%n    %s%n%n%an, %ad"
+        return git(place, "show", "--no-patch", form, "refs/bisect/bad")
 
 
 def commits(source: Path, good: str, bad: str) -> dict[str, str]:
@@ -146,10 +141,9 @@ def commits(source: Path, good: str, bad: str) -> dict[str, str]:
         raise errors.ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
     ends = {}
     for name, ref in (("bad", bad), ("good", good)):
+        words = ("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         try:
-            ends[name] = git(
-                source, "rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}"
-            ).strip()
+            ends[name] = git(source, *words).strip()
         except errors.ConfigError:
             raise errors.ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
     return ends

@@ -158,8 +158,7 @@ class Outcome:
     @property
     def files(self) -> list[str]:
         """Return the files that the command left, relative to its folder."""
-        place = self.folder / "files"
-        return sorted(str(path.relative_to(place)) for path in place.rglob("*") if path.is_file())
+        return _names(self.folder / "files")
 
 
 def execute(

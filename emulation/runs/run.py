@@ -132,9 +132,8 @@ def execute(
                 entries |= {"probes": list(map(str, probes))} if probes else {}
                 entries |= run.traffic.record(run, out, ending.steps, qdiscs)
             if measure is not None:
-                entries[datafile.MEASURES] = _measured(
-                    run, entries, measured, more, folder, measure
-                )
+                numbers = _measured(run, entries, measured, more, folder, measure)
+                entries[datafile.MEASURES] = numbers
             if stays and entries["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
                 raise ConfigError(what, str(target), "add --again to replace that one")
@@ -156,7 +155,6 @@ def execute(
                 _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(entries["kernel_log_sha256"]))
             _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
-        if not stays:
             (out / "record.json").write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
             if measure is not None:

@@ -70,9 +70,8 @@ def _remembered() -> Sums:
 @until_changed
 def _read(path: Path) -> Sums:
     try:
-        return {
-            name: (float(of[0]), float(of[1])) for name, of in json.loads(path.read_text()).items()
-        }
+        sums = json.loads(path.read_text())
+        return {name: (float(of[0]), float(of[1])) for name, of in sums.items()}
     except (OSError, ValueError, LookupError, TypeError, AttributeError):  # damaged: learnt anew
         return {}
 

@@ -100,9 +100,8 @@ class Rows:
 
 def _dtype(fields: tuple[tuple[str, str], ...]) -> np.dtype[Any]:
     """Return the type of a packed struct of `fields`."""
-    return np.dtype(
-        [(name or f"_{number}", f"<{kind}") for number, (name, kind) in enumerate(fields)]
-    )
+    numbered = enumerate(fields)
+    return np.dtype([(name or f"_{number}", f"<{kind}") for number, (name, kind) in numbered])
 
 
 def _column(name: str, values: Any, rows: Any, length: int, parts: float = 0) -> Any:

@@ -223,8 +223,7 @@ class QdiscKind:
 
 def _globals(code: CodeType) -> set[str]:
     """Return the names that a function and those inside it look up outside of it."""
-    names = {
-        str(each.argval) for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"
-    }
+    lookups = (each for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL")
+    names = {str(each.argval) for each in lookups}
     inside = (const for const in code.co_consts if isinstance(const, CodeType))
     return names.union(*map(_globals, inside))

@@ -87,25 +87,19 @@ class DaisyChain(BottleneckRig):
         first, *more = (f"10.0.4.{host}/24" for host in range(2, 2 + len(self.base_rtt)))
         server = Port("server", "server-r2", first, edge, tuple(more))
         there, back = zip(*(halves(rtt, self.split) for rtt in self.base_rtt), strict=True)
-        wires = (
-            Wire(
-                Port("client", "client-r1", "10.0.1.1/24", edge),
-                Port("router_up", "r1-client", "10.0.1.2/24", edge),
-            ),
-            Wire(
-                Port("router_up", "r1-delay", "10.0.2.1/24", _limited(link.up, up)),
-                Port(
-                    "delay", "delay-r1", "10.0.2.2/24", self._delay(server, back, "src", link.down)
-                ),
-            ),
-            Wire(
-                Port(
-                    "delay", "delay-r2", "10.0.3.1/24", self._delay(server, there, "dst", link.up)
-                ),
-                Port("router_down", "r2-delay", "10.0.3.2/24", _limited(link.down, down)),
-            ),
-            Wire(Port("router_down", "r2-server", "10.0.4.1/24", edge), server),
+        to_client = self._delay(server, back, "src", link.down)
+        to_server = self._delay(server, there, "dst", link.up)
+        ports = (
+            Port("client", "client-r1", "10.0.1.1/24", edge),
+            Port("router_up", "r1-client", "10.0.1.2/24", edge),
+            Port("router_up", "r1-delay", "10.0.2.1/24", _limited(link.up, up)),
+            Port("delay", "delay-r1", "10.0.2.2/24", to_client),
+            Port("delay", "delay-r2", "10.0.3.1/24", to_server),
+            Port("router_down", "r2-delay", "10.0.3.2/24", _limited(link.down, down)),
+            Port("router_down", "r2-server", "10.0.4.1/24", edge),
+            server,
         )
+        wires = tuple(map(Wire, ports[::2], ports[1::2]))
         nodes = tuple(Node(name, forwards=name in ROUTERS) for name in NODES)
         chain = Topology("daisy_chain", nodes, wires)
         radio = self.radio

@@ -68,17 +68,15 @@ class Dumbbell(BottleneckRig):
             return self._over_wifi(link, queues[link.down], self.wifi, there, back)
         # The way back crosses the same link at its `down` rate, without a queue under test.
         before = Port("aqm", "aqm-senders", "10.0.1.254/24", self._edge)
-        behind = Port(
-            "aqm", "aqm-delay", "10.0.2.1/24", egress.Hierarchy(link.up, HTB_BURST, queues[link.up])
-        )
+        shaped = egress.Hierarchy(link.up, HTB_BURST, queues[link.up])
+        behind = Port("aqm", "aqm-delay", "10.0.2.1/24", shaped)
         to_aqm = egress.Delay(back, link.down, egress.DELAY_LIMIT, link.down)
         on = egress.Delay(there, self.edge_rate, egress.DELAY_LIMIT, link.up)
+        last = Port("delay", "delay-recv", "10.0.3.254/24", on)
         wires = (
             *self._star("switch1", "sender", "10.0.1", before),
             Wire(behind, Port("delay", "delay-aqm", "10.0.2.2/24", to_aqm)),
-            *self._star(
-                "switch2", "receiver", "10.0.3", Port("delay", "delay-recv", "10.0.3.254/24", on)
-            ),
+            *self._star("switch2", "receiver", "10.0.3", last),
         )
         middle = ("switch1", "aqm", "delay", "switch2")
         return self._whole("dumbbell", middle, wires, (before, behind))
@@ -99,13 +97,11 @@ class Dumbbell(BottleneckRig):
         )
         to_senders = egress.Delay(back, link.up, egress.DELAY_LIMIT, wifi.rate("up"))
         to_aqm = egress.Delay(there, link.down, egress.DELAY_LIMIT, wifi.rate("down"))
+        first = Port("delay", "delay-senders", "10.0.1.254/24", to_senders)
         wires = (
-            *self._star(
-                "switch1", "sender", "10.0.1",
-                Port("delay", "delay-senders", "10.0.1.254/24", to_senders),
-            ),
+            *self._star("switch1", "sender", "10.0.1", first),
             Wire(Port("delay", "delay-aqm", "10.0.2.2/24", to_aqm), before),
-        )  # fmt: skip
+        )
         middle = ("switch1", "delay", "aqm")
         media = (Medium(on_air, stations),)
         return self._whole("wifi_dumbbell", middle, wires, (before, on_air), "wlan0", media)
