@@ -35,10 +35,8 @@ def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
     if not recipe.is_series(series):
         return []
     on = _options_on(series)
-    absent = (
-        kind for kind in kinds if kind in KINDS and f"CONFIG_NET_SCH_{kind.upper()}" not in on
-    )
-    return sorted(filter(None, {KINDS[kind].linux for kind in absent}))
+    absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on}
+    return sorted({KINDS[kind].linux for kind in absent & KINDS.keys()} - {""})
 
 
 def control_modules(series: str, names: Iterable[str]) -> list[str]:

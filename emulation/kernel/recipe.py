@@ -255,12 +255,7 @@ def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> 
         patches=parse_patches((patches / "series").read_text(), series, patches),
         options=merge([*options, *own]),
         origin=origin,
-        profiles={
-            path.name.removeprefix(f"{series}-gcc-").removesuffix(".tar.xz"): Profile(
-                path, sha256(path)
-            )
-            for path in sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
-        },
+        profiles=profiles,
         own=tuple(own),
     )
 
