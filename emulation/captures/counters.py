@@ -35,14 +35,10 @@ def totals(qdiscs: Sequence[Counters]) -> Totals:
     parents = {qdisc.get("parent", "").partition(":")[0] for qdisc in qdiscs}
     (root,) = (qdisc for qdisc in qdiscs if qdisc.get("root") or qdisc.get("parent") == "root")
     leaves = [qdisc for qdisc in qdiscs if qdisc["handle"].rstrip(":") not in parents]
-    return Totals(
-        root["packets"],
-        max(root["drops"], sum(qdisc["drops"] for qdisc in leaves)),
-        sum(qdisc["marks"] if "marks" in qdisc else marks(qdisc) for qdisc in leaves)
-        if all(_counts_marks(qdisc["kind"]) for qdisc in leaves)
-        else None,
-        root["qlen"],
-    )
+    drops = max(root["drops"], sum(qdisc["drops"] for qdisc in leaves))
+    marked = sum(qdisc["marks"] if "marks" in qdisc else marks(qdisc) for qdisc in leaves)
+    is_known = all(_counts_marks(qdisc["kind"]) for qdisc in leaves)
+    return Totals(root["packets"], drops, marked if is_known else None, root["qlen"])
 
 
 def _counts_marks(name: str) -> bool:

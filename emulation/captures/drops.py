@@ -198,6 +198,14 @@ def rows(sent: Sent, rtts: Rtts) -> Iterator[Row]:
         fired = [flow.timeouts(sent.answers.get(flow.number, [])) for flow in flows]
         bursts = [len(list(group)) for flow in flows for lost, group in groupby(flow.lost) if lost]
         is_syn = kind == "syn"
+        behinds = [
+            behind(flow.stays, full.loc[full["flow"] != flow.number, "left_ns"].tolist())
+            for flow in (flows if kind in SPARSE else ())
+        ]
+        series = [
+            first_series(flow.dropped_ns, flow.base_rtt_ns + 1e6 * _mean(flow.waits_ms))
+            for flow in (flows if kind.startswith("upload") else ())
+        ]
         yield Row(
             kind=kind,
             flows=len(flows),
@@ -212,18 +220,8 @@ def rows(sent: Sent, rtts: Rtts) -> Iterator[Row]:
             timeouts_in_a_row=max(most for _, most in fired),
             connections=len(flows) if is_syn else 0,
             late_connections=sum(flow.lost[0] for flow in flows) if is_syn else 0,
-            behind_packets=median(
-                behind(flow.stays, full.loc[full["flow"] != flow.number, "left_ns"].tolist())
-                for flow in flows
-            )
-            if kind in SPARSE
-            else 0.0,
-            first_series=max(
-                first_series(flow.dropped_ns, flow.base_rtt_ns + 1e6 * _mean(flow.waits_ms))
-                for flow in flows
-            )
-            if kind.startswith("upload")
-            else 0,
+            behind_packets=median(behinds or [0.0]),
+            first_series=max(series, default=0),
         )
 
 

@@ -69,13 +69,8 @@ def write(before: Path, behind: Path, target: Path, rate_bit_s: int = 0) -> Coun
 
 def _merge(before: Path, behind: Path, records: Path) -> None:
     """Write the packets of both captures to `records`, by time; what enters comes first."""
-    both = heapq.merge(
-        *(
-            _packets(path, event)
-            for path, event in ((before, packets.ENTERED), (behind, packets.LEFT))
-        ),
-        key=lambda entry: (entry[1].time_ns, entry[0]),
-    )
+    streams = _packets(before, packets.ENTERED), _packets(behind, packets.LEFT)
+    both = heapq.merge(*streams, key=lambda entry: (entry[1].time_ns, entry[0]))
     number = 0
     with records.open("wb") as file:
         while block := list(islice(both, _BLOCK)):

@@ -74,15 +74,9 @@ class Scenario:
         """Return the run of one guest."""
         if self.cell is not None:
             return self.cell
-        length = Duration(round(length_s * 10**9))
-        (run,) = select(
-            experiment(self.experiment),
-            link=self.link or "10/10",
-            qdisc="fq_codel",
-            cc="cubic",
-            seed=seed,
-            length=length,
-        )
+        length, link = Duration(round(length_s * 10**9)), self.link or "10/10"
+        axes: dict[str, Any] = {"link": link, "qdisc": "fq_codel", "cc": "cubic"}
+        (run,) = select(experiment(self.experiment), **axes, seed=seed, length=length)
         return run
 
 
@@ -380,6 +374,8 @@ def report(
     scenario: Scenario, built: Kernel | Checkout, repeats: list[dict[str, Any]]
 ) -> dict[str, Any]:
     """Return the report's entry of `scenarios` for one kernel."""
+    names = (*QUANTITIES, *TOTALS)
+    spreads = {name: spread([repeat.get(name) for repeat in repeats]) for name in names}
     return {
         "scenario": scenario.name,
         "kernel": built.digest,
@@ -388,10 +384,7 @@ def report(
         "length_s": scenario.cell.length.seconds if scenario.cell else None,
         "guests": repeats[0]["guests"],
         "repeats": len(repeats),
-        **{
-            name: spread([repeat.get(name) for repeat in repeats])
-            for name in (*QUANTITIES, *TOTALS)
-        },
+        **spreads,
         "same_data": len({tuple(repeat["data_sha256"]) for repeat in repeats}) == 1,
         "data_sha256": repeats[0]["data_sha256"],
     }

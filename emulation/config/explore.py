@@ -57,16 +57,8 @@ class Choice:
             streams = f"upload_streams={self.flows} download_streams={self.flows}"
             settings["traffic.test"] = ["rrul_be_nflows"]
             settings["traffic.options.test-parameter"] = [streams]
-        (run,) = catalogue.select(
-            source,
-            link=self.link.name,
-            qdisc=self.qdisc,
-            cc=self.cc,
-            seed=self.seed,
-            length=self.length,
-            era=self.era,
-            settings=settings,
-        )
+        own = {name: getattr(self, name) for name in ("qdisc", "cc", "seed", "length", "era")}
+        (run,) = catalogue.select(source, link=self.link.name, settings=settings, **own)
         return run
 
     def published(self) -> Point | None:

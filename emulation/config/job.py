@@ -1,7 +1,7 @@
 """The job of a guest, ready for JSON: the rig that it builds and the traffic that it sends."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
@@ -81,6 +81,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
     wires = [(wire.a, wire.b) for wire in topology.wires]
     qdiscs = (each.qdisc for port in topology.ports() for each in port.egress.attached())
     own = {q.kind for q in qdiscs if q.module and q.module.folder.parent != module.SOURCES}
+    parameters = eras.parameters(run.switches) | clock(run, topology)
     return {
         "format": FORMAT,
         "seed": run.seed,
@@ -91,16 +92,9 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
             for number, ends in enumerate((*wires, *(medium.ports() for medium in topology.media)))
         ],
         **({"drivers": [DRIVER]} if topology.media else {}),
-        "routes": [
-            {"node": route.node, "to": route.to, "via": route.via} for route in topology.routes()
-        ],
+        "routes": list(map(asdict, topology.routes())),
         "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
-        "parameters": {
-            **eras.parameters(run.switches),
-            **clock(run, topology),
-            **_wire(run, topology),
-            **_controls(run),
-        },
+        "parameters": parameters | _wire(run, topology) | _controls(run),
         **({"modules": needed} if sources else {}),  # the guest tells tc where plugins are
         **({"plugins": plugins} if plugins else {}),
         **({"own_qdiscs": sorted(own)} if own else {}),  # which tc may not know

@@ -89,14 +89,9 @@ def run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None = N
 def _run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None) -> Run:
     name = f"{study_of(record)}/{record['experiment']}"
     source = by_id[name] if by_id and name in by_id else experiment(name)
-    run = Run(
-        source,
-        point_of(source, record),
-        int(record["seed"]),
-        Duration(round(float(record["length_s"]) * 10**9)),
-        str(record["era"]),
-        kernel_of(record),
-    )
+    point, seed = point_of(source, record), int(record["seed"])
+    length = Duration(round(float(record["length_s"]) * 10**9))
+    run = Run(source, point, seed, length, str(record["era"]), kernel_of(record))
     check(run)
     if run.id != record["run"]:
         usual = run.traffic.length

@@ -156,12 +156,10 @@ def wall() -> Wall:
 def require() -> None:
     """Raise `MissingTool` if untrusted programs would run unconfined and nobody asked for that."""
     if wall() is Wall.NONE and not os.environ.get(VARIABLE):
-        raise MissingTool(
-            "this host has neither Landlock nor user namespaces: the files of its user would be"
-            " open to programs and modules of others",
-            "SECURITY.md",
-            f"add --unconfined, or set {VARIABLE}=none, where you trust them",
-        )
+        what = "this host has neither Landlock nor user namespaces: the files of its user would be"
+        what += " open to programs and modules of others"
+        todo = f"add --unconfined, or set {VARIABLE}=none, where you trust them"
+        raise MissingTool(what, "SECURITY.md", todo)
 
 
 def unconfined() -> None:

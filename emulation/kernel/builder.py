@@ -216,12 +216,9 @@ def build(
 
 
 def _no_source(series: str, folder: Path) -> KernelBuildError:
-    return KernelBuildError(
-        what=f"no source is known for {series}",
-        where="KERNEL.toml",
-        todo=f"choose from {', '.join(recipes.all_series(folder))}, or build it from a"
-        f" tarball: emulate kernel build --series {series} --source FILE",
-    )
+    todo = f"choose from {', '.join(recipes.all_series(folder))}, or build it from a tarball:"
+    todo += f" emulate kernel build --series {series} --source FILE"
+    return KernelBuildError(f"no source is known for {series}", "KERNEL.toml", todo)
 
 
 def is_buildable(folder: Path) -> bool:

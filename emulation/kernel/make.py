@@ -131,11 +131,9 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
     missing = recipes.missing(recipe.options, (out / ".config").read_text())
     if missing:
-        raise KernelBuildError(
-            what=f"{len(missing)} options are not as asked for: "
-            + ", ".join(f"{option.name}={option.value} ({option.fragment})" for option in missing),
-            todo="look up what each depends on (its Kconfig) and ask for that too, or drop it",
-        )
+        listed = ", ".join(f"{each.name}={each.value} ({each.fragment})" for each in missing)
+        todo = "look up what each depends on (its Kconfig) and ask for that too, or drop it"
+        raise KernelBuildError(f"{len(missing)} options are not as asked for: {listed}", todo=todo)
 
 
 def use_profile(profile: Path, tree: Path) -> list[str]:

@@ -145,11 +145,8 @@ def merge(options: Iterable[Option]) -> tuple[Option, ...]:
     for option in options:
         first = merged.setdefault(option.name, option)
         if first.value != option.value:
-            raise KernelBuildError(
-                what=f"{option.name} is {first.value} in {first.fragment} "
-                f"and {option.value} in {option.fragment}",
-                todo="ask for it once",
-            )
+            both = f"{first.value} in {first.fragment} and {option.value} in {option.fragment}"
+            raise KernelBuildError(f"{option.name} is {both}", todo="ask for it once")
     return tuple(merged.values())
 
 
@@ -192,12 +189,10 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
             patches.append(Patch(path.name, path, sha256(path), host_only=mark == "host"))
     uncovered = sorted(name for name, is_covered in covered.items() if not is_covered)
     if uncovered:
-        raise KernelBuildError(
-            what=f"no version for {series} of {_some(uncovered)}",
-            where=f"{folder.name}/series",
-            todo=f"choose from {', '.join(all_series())}; to build {series}, add one, or widen"
-            " a range if the patch applies and boots",
-        )
+        todo = f"choose from {', '.join(all_series())}; to build {series}, add one, or widen"
+        todo += " a range if the patch applies and boots"
+        what = f"no version for {series} of {_some(uncovered)}"
+        raise KernelBuildError(what, f"{folder.name}/series", todo)
     return tuple(patches)
 
 
@@ -274,21 +269,19 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
     """
     profile = recipe.profile(compiler)
     own = sorted(f"{option.name}={option.value}" for option in recipe.own)
-    return (
-        {
-            "series": recipe.series,
-            "patches": [
-                {"name": patch.name, "sha256": patch.sha256}
-                | ({HOST_ONLY: True} if patch.host_only else {})
-                for patch in recipe.patches
-            ],
-            "config_sha256": recipe.config_sha256,
-            "compiler": compiler,
-            "settings": list(settings),
-        }
-        | ({PROFILE: profile.sha256} if profile else {})
-        | ({OWN: own} if own else {})
-    )
+    return {
+        "series": recipe.series,
+        "patches": [
+            {"name": patch.name, "sha256": patch.sha256}
+            | ({HOST_ONLY: True} if patch.host_only else {})
+            for patch in recipe.patches
+        ],
+        "config_sha256": recipe.config_sha256,
+        "compiler": compiler,
+        "settings": list(settings),
+        **({PROFILE: profile.sha256} if profile else {}),
+        **({OWN: own} if own else {}),
+    }
 
 
 def digest(source_sha256: str, ingredients: dict[str, Any]) -> str:

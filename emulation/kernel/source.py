@@ -57,12 +57,11 @@ def fetch(origin: Origin, folder: Path) -> Source:
             came = apt.fetch_first(names, Path(scratch))
         except MissingTool as error:
             wanted = ", ".join(map(str, origin.known[:1])) or origin.package
-            raise KernelBuildError(
-                what=f"no source has {wanted}: {error.what}",
-                where="the sources of LOCK.toml and of /etc/apt",
-                todo="check that this machine reaches its Debian mirror, name a folder or address"
-                f" that has the package in {PLACE}, or name a tarball with --source",
-            ) from error
+            what = f"no source has {wanted}: {error.what}"
+            todo = "check that this machine reaches its Debian mirror, name a folder or address"
+            todo += f" that has the package in {PLACE}, or name a tarball with --source"
+            where = "the sources of LOCK.toml and of /etc/apt"
+            raise KernelBuildError(what, where, todo) from error
         version, digest = came.name.split("_")[1].replace("%3a", ":"), sha256(came)
         digests = {deb.version: deb.sha256 for deb in origin.known}
         if digest != digests.get(version, digest):

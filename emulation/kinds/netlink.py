@@ -13,6 +13,15 @@ def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
         at += -(-length // 4) * 4
 
 
+def fields(words: str) -> tuple[tuple[str, str], ...]:
+    """Return (name, type) of the fields of a struct, from words such as `flows` and `credit:i4`.
+
+    Without a type it is `u4`. A field without a name fills its place.
+    """
+    pairs = (word.partition(":") for word in words.split())
+    return tuple((name, kind or "u4") for name, _, kind in pairs)
+
+
 def text(content: bytes) -> str:
     """Return the text that an attribute holds."""
     return content.split(b"\0")[0].decode()

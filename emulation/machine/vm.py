@@ -41,21 +41,18 @@ START_NS = 1_420_070_400_000_000_000
 NO_MEMORY = ("invoked oom-killer", "Out of memory")
 CRASHED = "segfault at"
 COMPLAINTS = (
-    *NO_MEMORY,
-    "WARNING:",
-    "BUG:",
-    "Oops",
-    "Kernel panic",
-    "Call Trace",
-    CRASHED,
-    "blocked for more than",
-    "rcu_sched detected stalls",
+    *(*NO_MEMORY, "WARNING:", "BUG:", "Oops", "Kernel panic", "Call Trace", CRASHED),
+    *("blocked for more than", "rcu_sched detected stalls"),
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
 
 #: The kernel's message when it begins to reclaim memory (`mm-tell-reclaim`).
 SHORT_OF_MEMORY = "free memory is short"
 MORE_MEMORY = "it is short of memory: give it more `memory`"
+AGAIN = (
+    "run it again with the same --seed: a guest that hangs hangs every time; one with little memory"
+    " left reads its programs again and again: give it more"
+)
 
 #: The kernel's message when its first process has ended.
 NO_INIT = "Attempted to kill init"
@@ -362,15 +359,10 @@ def _watch(
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
-                raise errors.GuestHung(
-                    what=f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s"
-                    + busy.whereabouts(process.pid),
-                    where=f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'",
-                    todo=MORE_MEMORY
-                    if _short_of_memory(folder)
-                    else "run it again with the same --seed: a guest that hangs hangs every time; "
-                    "one with little memory left reads its programs again and again: give it more",
-                )
+                what = f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s"
+                where = f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'"
+                todo = MORE_MEMORY if _short_of_memory(folder) else AGAIN
+                raise errors.GuestHung(what + busy.whereabouts(process.pid), where, todo)
             on_poll(process.pid)
             end.poll(POLL_S * 1000)
 
@@ -450,13 +442,8 @@ def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False)
     _quote_log(folder, ending)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]
-        raise errors.GuestFailure(
-            what=f"the guest ended with status {status}: " + " / ".join(tail),
-            where=f"{ending.virtual_s:.3f} s",
-            todo=(
-                "something killed it: look whether the host ran out of memory (dmesg), and run it"
-                " again, with fewer at once (--jobs)"
-                if status == -signal.SIGKILL
-                else ""
-            ),
-        )
+        what = f"the guest ended with status {status}: " + " / ".join(tail)
+        todo = "something killed it: look whether the host ran out of memory (dmesg), and run it"
+        todo += " again, with fewer at once (--jobs)"
+        todo = todo if status == -signal.SIGKILL else ""
+        raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)

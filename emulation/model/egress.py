@@ -106,12 +106,8 @@ class Delays:
     def attached(self) -> tuple[Attached, ...]:
         """Return the root with its bands and, in each band, the qdisc that delays packets."""
         root = Attached("root", "1:", Qdisc("prio", "prio", (("bands", len(self.delays)),)))
-        bands = (
-            Attached(
-                f"1:{band}", f"{10 * band}:", _netem(delay, self.rate, self.limit, self.jitter)
-            )
-            for band, (_, delay) in enumerate(self.delays, start=1)
-        )
+        netems = (_netem(delay, self.rate, self.limit, self.jitter) for delay in self.each)
+        bands = (Attached(f"1:{at}", f"{10 * at}:", netem) for at, netem in enumerate(netems, 1))
         return (root, *bands)
 
     def filters(self) -> tuple[str, ...]:

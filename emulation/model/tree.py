@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from qdisclab.emulation.kinds.qdiscs import KINDS
 from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
@@ -98,14 +99,14 @@ class TreeClass:
 
     def expect(self) -> dict[str, float | list[float] | None]:
         """Return what must be read back: rates in bit/s, sizes in bytes; None for no curve."""
-        return {
-            name: value.expect()
-            if isinstance(value, Curve)
-            else value.base
-            if isinstance(value, Quantity)
-            else value
-            for name, value in self.about.of_class(dict(self.options)).items()
-        }
+        shown = self.about.of_class(dict(self.options))
+        return {name: _expected(value) for name, value in shown.items()}
+
+
+def _expected(value: Any) -> Any:
+    if isinstance(value, Curve):
+        return value.expect()
+    return value.base if isinstance(value, Quantity) else value
 
 
 @dataclass(frozen=True)

@@ -239,17 +239,13 @@ def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[
 def _run_file(root: Path, row: Mapping[str, Any]) -> RunFile:
     request = row["request"]
     provenance = root / f"{request['run']}.json"
+    same = {name: request[name] for name in ("paper", "link", "qdisc", "cc", "seed", "run")}
     return RunFile(
-        paper=request["paper"],
+        **same,
         experiment=row["label"],
         era=era_name(request["era"], request["kernel"]),
-        link=request["link"],
-        qdisc=request["qdisc"],
-        cc=request["cc"],
-        seed=request["seed"],
         data=provenance.with_name(row["data"]),
         provenance=provenance,
-        run=request["run"],
         length=row["length"],
         is_reduced=row["reduced"],
         request=request,

@@ -183,14 +183,9 @@ def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
     layers = [layer.build(root, run.traffic.debian)] if run.traffic.debian else []
     if isinstance(run.traffic, Programs) and run.traffic.surroundings:
         layers.append(layer.system(root))
-    return vm.Machine(
-        kernel.path,
-        root.path,
-        run.random,
-        run.memory_mib,
-        modules=module.needed(kernel, job_of(run), modules_of(run)),
-        layers=tuple(layers),
-    )
+    modules = module.needed(kernel, job_of(run), modules_of(run))
+    booted = (kernel.path, root.path, run.random, run.memory_mib)
+    return vm.Machine(*booted, modules=modules, layers=tuple(layers))
 
 
 def warnings_of(run: Run, machine: vm.Machine) -> list[str]:

@@ -31,9 +31,8 @@ def interact(run: Run, kernel: Kernel, root: RootFs, layers: tuple[Layer, ...]) 
 
     The guest's clock follows the host's, since virtual time would not wait for somebody who types.
     """
-    machine = vm.Machine(
-        kernel.path, root.path, run.random, run.memory_mib, layers=layers, terminal=True
-    )
+    booted = (kernel.path, root.path, run.random, run.memory_mib)
+    machine = vm.Machine(*booted, layers=layers, terminal=True)
     shell_job = {**job(run), **({"layers": names(layers)} if layers else {})}
     trust.require(run.experiment.folder)
     modules = module.needed(kernel, shell_job, modules_of(run))

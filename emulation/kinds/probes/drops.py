@@ -15,6 +15,4 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     queue.write_rows(drops.Row, drops.rows(queue.sent(run, packets), queue.rtts(run)), table)
 
 
-KIND = ProbeKind(
-    "drops", "drops[:NODE [INTERFACE]]", QUEUE, queue.first_place, words=2, write=write
-)
+KIND = ProbeKind("drops", "drops[:NODE [INTERFACE]]", QUEUE, queue.first_place, 2, write=write)

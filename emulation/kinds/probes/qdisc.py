@@ -52,13 +52,7 @@ def _classid(number: int) -> str:
     return f"{number >> 16:x}:{number & 0xFFFF:x}"
 
 
+_FORM = "qdisc[:INTERVAL][:NODE [INTERFACE]]"
 KIND = ProbeKind(
-    "qdisc",
-    "qdisc[:INTERVAL][:NODE [INTERFACE]]",
-    QDISC,
-    capture.places,
-    words=2,
-    interval=DEFAULT_INTERVAL,
-    columns=_COLUMNS,
-    add=_add,
+    "qdisc", _FORM, QDISC, capture.places, 2, DEFAULT_INTERVAL, columns=_COLUMNS, add=_add
 )

@@ -140,18 +140,10 @@ def sent(run: Run, path: Path) -> Sent:
         answers = answers.assign(**{name: answers[name].map(dotted)})
     table = table[table["protocol"] > 0].reset_index(drop=True)
     left = table["fate"].isin(("sent", "marked"))
-    texts = {name: table[name].astype(str) for name in ("source", "target")}
-    numbers = {name: table[name].astype("int64") for name in ("protocol", "flags")}
-    return drops.of_flows(
-        table.assign(
-            time_ns=table["in_ns"].astype("int64"),
-            left_ns=table["out_ns"].where(left).fillna(-1).astype("int64"),
-            **texts,
-            **numbers,
-        ),
-        answers,
-        rtts(run),
-    )
+    table = table.assign(time_ns=table["in_ns"], left_ns=table["out_ns"].where(left).fillna(-1))
+    numbers = dict.fromkeys(("time_ns", "left_ns", "protocol", "flags"), "int64")
+    table = table.astype({**numbers, **dict.fromkeys(("source", "target"), str)})
+    return drops.of_flows(table, answers, rtts(run))
 
 
 def write_rows(form: Any, rows: Iterable[Any], table: Path) -> None:

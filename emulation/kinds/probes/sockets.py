@@ -9,7 +9,7 @@ import socket
 import struct
 from typing import TYPE_CHECKING, Any
 
-from qdisclab.emulation.kinds.netlink import attributes, text
+from qdisclab.emulation.kinds.netlink import attributes, fields, text
 from qdisclab.emulation.kinds.probes.base import DEFAULT_INTERVAL, SOCKETS, ProbeKind, Where
 from qdisclab.emulation.model.run import Run
 
@@ -24,38 +24,28 @@ STATES = {1: "ESTAB", 2: "SYN-SENT", 3: "SYN-RECV", 4: "FIN-WAIT-1", 5: "FIN-WAI
 }  # fmt: skip
 
 #: struct tcp_info (linux/tcp.h), up to the last field that becomes a column.
-_INFO = (
-    ("", "u1"), ("ca_state", "u1"), ("retransmits", "u1"), ("probes", "u1"), ("backoff", "u1"),
-    ("", "u1"), ("", "u1"), ("flags", "u1"), ("rto_us", "u4"), ("ato_us", "u4"),
-    ("snd_mss_bytes", "u4"), ("rcv_mss_bytes", "u4"), ("unacked_packets", "u4"),
-    ("sacked_packets", "u4"), ("lost_packets", "u4"), ("retrans_packets", "u4"), ("", "u4"),
-    ("", "u4"), ("", "u4"), ("", "u4"), ("", "u4"), ("pmtu_bytes", "u4"),
-    ("rcv_ssthresh_bytes", "u4"), ("srtt_us", "u4"), ("rttvar_us", "u4"),
-    ("ssthresh_packets", "u4"), ("cwnd_packets", "u4"), ("", "u4"),
-    ("reordering_packets", "u4"), ("rcv_rtt_us", "u4"), ("rcv_space_bytes", "u4"),
-    ("total_retrans_packets", "u4"), ("pacing_rate_bit_s", "u8"), ("", "u8"),
-    ("bytes_acked", "u8"), ("bytes_received", "u8"), ("segs_out", "u4"), ("segs_in", "u4"),
-    ("notsent_bytes", "u4"), ("min_rtt_us", "u4"), ("data_segs_in", "u4"),
-    ("data_segs_out", "u4"), ("delivery_rate_bit_s", "u8"), ("busy_us", "u8"),
-    ("rwnd_limited_us", "u8"), ("sndbuf_limited_us", "u8"), ("delivered_packets", "u4"),
-    ("delivered_ce_packets", "u4"), ("bytes_sent", "u8"), ("bytes_retrans", "u8"),
-    ("dsack_dups", "u4"), ("reord_seen", "u4"), ("rcv_out_of_order_packets", "u4"),
-    ("snd_wnd_bytes", "u4"), ("rcv_wnd_bytes", "u4"),
-)  # fmt: skip
+_INFO = fields(
+    ":u1 ca_state:u1 retransmits:u1 probes:u1 backoff:u1 :u1 :u1 flags:u1 rto_us ato_us "
+    "snd_mss_bytes rcv_mss_bytes unacked_packets sacked_packets lost_packets retrans_packets :u4 "
+    ":u4 :u4 :u4 :u4 pmtu_bytes rcv_ssthresh_bytes srtt_us rttvar_us ssthresh_packets cwnd_packets "
+    ":u4 reordering_packets rcv_rtt_us rcv_space_bytes total_retrans_packets pacing_rate_bit_s:u8 "
+    ":u8 bytes_acked:u8 bytes_received:u8 segs_out segs_in notsent_bytes min_rtt_us data_segs_in "
+    "data_segs_out delivery_rate_bit_s:u8 busy_us:u8 rwnd_limited_us:u8 sndbuf_limited_us:u8 "
+    "delivered_packets delivered_ce_packets bytes_sent:u8 bytes_retrans:u8 dsack_dups reord_seen "
+    "rcv_out_of_order_packets snd_wnd_bytes rcv_wnd_bytes"
+)
 #: What follows it, after some fields that are left out, from 7.0 on: what AccECN counts.
 _INFO_ECN_AT, _INFO_ECN_SIZE = 248, 32
-_INFO_ECN = (
-    ("received_ce_packets", "u4"), ("delivered_ect1_bytes", "u4"), ("delivered_ect0_bytes", "u4"),
-    ("delivered_ce_bytes", "u4"), ("received_ect1_bytes", "u4"), ("received_ect0_bytes", "u4"),
-    ("received_ce_bytes", "u4"), ("ecn_mode", "u4"),
-)  # fmt: skip
+_INFO_ECN = fields(
+    "received_ce_packets delivered_ect1_bytes delivered_ect0_bytes delivered_ce_bytes "
+    "received_ect1_bytes received_ect0_bytes received_ce_bytes ecn_mode"
+)
 _CONTROLS = {
-    _DIAG_VEGAS: ("vegas", (("enabled", "u4"), ("rtt_count", "u4"), ("rtt_us", "u4"),
-                            ("min_rtt_us", "u4"))),
-    _DIAG_DCTCP: ("dctcp", (("enabled", "u2"), ("ce_state", "u2"), ("alpha_per_1024", "u4"),
-                            ("acked_ecn_bytes", "u4"), ("acked_bytes", "u4"))),
-    _DIAG_BBR: ("bbr", (("bw_bit_s", "u8"), ("min_rtt_us", "u4"), ("pacing_gain", "u4"),
-                        ("cwnd_gain", "u4"))),
+    _DIAG_VEGAS: ("vegas", fields("enabled rtt_count rtt_us min_rtt_us")),
+    _DIAG_DCTCP: (
+        "dctcp", fields("enabled:u2 ce_state:u2 alpha_per_1024 acked_ecn_bytes acked_bytes")
+    ),
+    _DIAG_BBR: ("bbr", fields("bw_bit_s:u8 min_rtt_us pacing_gain cwnd_gain")),
 }  # fmt: skip
 _GAINS = {"pacing_gain": 256, "cwnd_gain": 256}  # BBR_UNIT
 
@@ -80,9 +70,9 @@ def _add(rows: Rows, place: tuple[Any, ...], body: bytes) -> None:
     rows.add_struct("", _INFO, info)
     if len(info) >= _INFO_ECN_AT + _INFO_ECN_SIZE:
         rows.add_struct("", _INFO_ECN, info[_INFO_ECN_AT:])
-    for number, (prefix, fields) in _CONTROLS.items():
+    for number, (prefix, form) in _CONTROLS.items():
         if number in answer:
-            rows.add_struct(f"{prefix}_", fields, answer[number], _GAINS)
+            rows.add_struct(f"{prefix}_", form, answer[number], _GAINS)
 
 
 def _address(family: int, content: bytes) -> str:
@@ -100,13 +90,5 @@ def _hosts(run: Run) -> list[Where]:
     return [(node.name, None) for node in nodes if not (node.forwards or node.switches)]
 
 
-KIND = ProbeKind(
-    "sockets",
-    "sockets[:INTERVAL][:NODE]",
-    SOCKETS,
-    _hosts,
-    words=1,
-    interval=DEFAULT_INTERVAL,
-    columns=_COLUMNS,
-    add=_add,
-)
+_FORM = "sockets[:INTERVAL][:NODE]"
+KIND = ProbeKind("sockets", _FORM, SOCKETS, _hosts, 1, DEFAULT_INTERVAL, columns=_COLUMNS, add=_add)

@@ -48,12 +48,5 @@ def check(run: Run, places: Sequence[Where]) -> None:
         _target(run, _tested(run, place))
 
 
-KIND = ProbeKind(
-    "startup",
-    "startup[:NODE [INTERFACE]]",
-    QUEUE,
-    queue.first_place,
-    words=2,
-    check=check,
-    write=write,
-)
+_FORM = "startup[:NODE [INTERFACE]]"
+KIND = ProbeKind("startup", _FORM, QUEUE, queue.first_place, 2, check=check, write=write)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
 from qdisclab.emulation.kinds.qdiscs.red import OF_TABLE
 from qdisclab.emulation.model.units import Packets, Rate
@@ -24,10 +25,7 @@ KIND = QdiscKind(
         "ecn": bool,
     },
     mark_counter="marked",
-    counters=(
-        *(("early", "u4"), ("queue_limit", "u4"), ("other", "u4"), ("marked", "u4")),
-        ("matched", "u4"),
-    ),
+    counters=fields("early queue_limit other marked matched"),
     look=Look("#849020", "#cdbb62", "h", (1, 1)),
     read_back=read_back,
 )

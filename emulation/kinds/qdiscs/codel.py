@@ -1,5 +1,6 @@
 """CoDel: drops at the head while each packet has waited longer than `target` for an `interval`."""
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOptions
 from qdisclab.emulation.model.units import Duration, Packets
 
@@ -17,10 +18,9 @@ KIND = QdiscKind(
     "codel",
     OPTIONS,
     CHOICES,
-    counters=(
-        *(("max_packet_bytes", "u4"), ("count", "u4"), ("last_count", "u4"), ("delay_us", "u4")),
-        *(("drop_next_us", "i4"), ("drop_overlimit", "u4"), ("ecn_mark", "u4")),
-        *(("dropping", "u4"), ("ce_mark", "u4")),
+    counters=fields(
+        "max_packet_bytes count last_count delay_us drop_next_us:i4 drop_overlimit ecn_mark "
+        "dropping ce_mark"
     ),
     look=Look("#0072B2", "#4aa3dd", "D", ()),
     drops_at_head=True,

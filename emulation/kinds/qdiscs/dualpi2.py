@@ -5,6 +5,7 @@ Options that later releases of `tc` write otherwise: `step_packets 5` is their `
 
 from typing import Any
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets, Size
 
@@ -41,11 +42,9 @@ KIND = QdiscKind(
     (*CHOICES, ("step_thresh", "step_packets")),
     has_named_flags=True,
     marks_by_default=True,
-    counters=(
-        *(("base_probability", "u4"), ("delay_c_us", "u4"), ("delay_l_us", "u4")),
-        *(("packets_in_c", "u4"), ("packets_in_l", "u4"), ("max_queue_packets", "u4")),
-        *(("ecn_mark", "u4"), ("step_mark", "u4"), ("credit", "i4"), ("memory_bytes", "u4")),
-        *(("max_memory_bytes", "u4"), ("memory_limit_bytes", "u4")),
+    counters=fields(
+        "base_probability delay_c_us delay_l_us packets_in_c packets_in_l max_queue_packets "
+        "ecn_mark step_mark credit:i4 memory_bytes max_memory_bytes memory_limit_bytes"
     ),
     parts={"base_probability": 2.0**32 - 1},
     look=Look("#661100", "#d78a70", "*", (6, 1.5, 1, 1.5)),

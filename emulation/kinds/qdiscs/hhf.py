@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets, Size
 
@@ -23,9 +24,6 @@ KIND = QdiscKind(
         "evict_timeout": TcOption(Duration, step=MILLISECONDS),
         "non_hh_weight": int,
     },
-    counters=(
-        *(("drop_overlimit", "u4"), ("heavy_overlimit", "u4"), ("heavy_total", "u4")),
-        ("heavy_now", "u4"),
-    ),
+    counters=fields("drop_overlimit heavy_overlimit heavy_total heavy_now"),
     read_back=read_back,
 )

@@ -1,5 +1,6 @@
 """PIE: drops what arrives with a probability that follows how far the delay is from `target`."""
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption, TcOptions
 from qdisclab.emulation.model.units import Duration, Packets
 
@@ -20,10 +21,9 @@ KIND = QdiscKind(
     "pie",
     OPTIONS,
     CHOICES,
-    counters=(
-        *(("probability", "u8"), ("delay_us", "u4"), ("dequeue_rate_bytes_per_s", "u4")),
-        *(("dequeue_rate_estimating", "u4"), ("packets_in", "u4"), ("dropped", "u4")),
-        *(("overlimit", "u4"), ("max_queue_packets", "u4"), ("ecn_mark", "u4")),
+    counters=fields(
+        "probability:u8 delay_us dequeue_rate_bytes_per_s dequeue_rate_estimating packets_in "
+        "dropped overlimit max_queue_packets ecn_mark"
     ),
     parts={"probability": 2.0**64},
     look=Look("#D55E00", "#f07a28", "^", ()),

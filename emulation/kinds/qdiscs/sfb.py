@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, Look, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets
 
@@ -27,10 +28,9 @@ KIND = QdiscKind(
     },
     marks_by_default=True,
     mark_counter="marked",
-    counters=(
-        *(("early", "u4"), ("penalty", "u4"), ("bucket", "u4"), ("queue", "u4"), ("child", "u4")),
-        *(("marked", "u4"), ("max_queue_packets", "u4"), ("max_probability", "u4")),
-        ("average_probability", "u4"),
+    counters=fields(
+        "early penalty bucket queue child marked max_queue_packets max_probability "
+        "average_probability"
     ),
     parts={"max_probability": 0xFFFF, "average_probability": 0xFFFF},
     look=Look("#117733", "#82cd8f", "<", (3, 1)),

@@ -224,16 +224,8 @@ class FlentSection(ClientSection):
         yield command.model_copy(update={"keeps": ["*.flent.gz"]})
 
 
-Program = Annotated[
-    CommandSection
-    | IperfSection
-    | Iperf3Section
-    | NetperfSection
-    | IrttSection
-    | PingSection
-    | FlentSection,
-    Field(discriminator="kind"),
-]
+Client = IperfSection | Iperf3Section | NetperfSection | IrttSection | PingSection | FlentSection
+Program = Annotated[CommandSection | Client, Field(discriminator="kind")]
 
 
 def name_of(command: CommandSection) -> str:
