@@ -243,10 +243,9 @@ def _check_samples(
 
 
 def _compare(counted: Totals, recorded: Mapping[str, int], where: str) -> None:
+    pairs = ((name, getattr(counted, name), value) for name, value in recorded.items())
     differences = [
-        f"{getattr(counted, name)} {name}, {value} were recorded"
-        for name, value in recorded.items()
-        if getattr(counted, name) != value
+        f"{of} {name}, {value} were recorded" for name, of, value in pairs if of != value
     ]
     if differences:
         raise GuestFailure(f"the qdisc counted {'; '.join(differences)}", where)
@@ -339,12 +338,9 @@ def decode(records: NDArray[Any]) -> pd.DataFrame:
 
     `packet` has TCP's options in it: their timestamp tells a SYN-ACK that was sent again.
     """
-    captured = frames.Frames(
-        records["time_ns"].astype(np.int64),
-        records["length"].astype(np.int64),
-        np.ascontiguousarray(records["content"][:, : frames.LOOKED_AT]),
-    )
-    table = frames.decode(captured)
+    content = np.ascontiguousarray(records["content"][:, : frames.LOOKED_AT])
+    times, lengths = (records[name].astype(np.int64) for name in ("time_ns", "length"))
+    table = frames.decode(frames.Frames(times, lengths, content))
     field = frames.fields(records["content"])
     options = np.zeros((len(records), 24), dtype=np.uint8)
     options[:, : HEAD - _OPTIONS] = records["content"][:, _OPTIONS:]

@@ -260,10 +260,8 @@ def measure(scenario: Scenario, length_s: float, built: Kernel, root: RootFs) ->
     if scenario.everywhere:
         cores = int(facts.about()["cpus"])
         with workers(cores, "spawn") as pool:
-            waiting = [
-                pool.submit(guest, scenario, seed, length_s, built, root)
-                for seed in range(1, cores + 1)
-            ]
+            seeds = range(1, cores + 1)
+            waiting = [pool.submit(guest, scenario, at, length_s, built, root) for at in seeds]
             guests = [future.result() for future in waiting]
         # From the first guest's start: the pool's own processes take no part.
         wall_s = max(guest.wall_s for guest in guests)

@@ -101,10 +101,8 @@ def load(path: Path) -> Side:
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
     provenance = path.with_name(f"{stem}.json")
     record = datafile.read_json(provenance) if provenance.exists() else None
-    captures = {
-        capture.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): capture
-        for capture in sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
-    }
+    files = sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
+    captures = {of.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): of for of in files}
     sockets = path.with_name(f"{stem}.{SOCKETS}.parquet")
     there = sockets if sockets.exists() else None
     return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, there)

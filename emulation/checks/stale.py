@@ -144,11 +144,8 @@ def sentences(counted: Counter[str], where: Path) -> list[str]:
         " (./reproduce-all --setup-only)",
         MENDED: "had the same tools among other packages of Debian: 'emulate verify' compares",
     }
-    return [
-        f"{count} of {total} runs in {where} {words[part]}"
-        for part, count in counted.items()
-        if part != "current"
-    ]
+    parts = (item for item in counted.items() if item[0] != "current")
+    return [f"{count} of {total} runs in {where} {words[part]}" for part, count in parts]
 
 
 def _identity(series: str) -> str | None:

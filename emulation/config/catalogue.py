@@ -486,8 +486,7 @@ def check(run: Run) -> None:
     if not recipe.is_series(run.kernel):
         return  # what a kernel of the user's own has is not known
     topology = run.point.topology()  # without qdiscs from modules of an era
-    qdiscs = (attached.qdisc for port in topology.ports() for attached in port.egress.attached())
-    kinds = {qdisc.kind for qdisc in qdiscs if qdisc.module is None}
+    kinds = {qdisc.kind for qdisc in topology.qdiscs() if qdisc.module is None}
     controls = run.controls - {control.name for control in run.own_controls}
     lacking = features.lacking(run.kernel, kinds, controls)
     if lacking:

@@ -79,7 +79,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
         for plugin in (False, True)
     )
     wires = [(wire.a, wire.b) for wire in topology.wires]
-    qdiscs = (each.qdisc for port in topology.ports() for each in port.egress.attached())
+    qdiscs = topology.qdiscs()
     own = {q.kind for q in qdiscs if q.module and q.module.folder.parent != module.SOURCES}
     parameters = eras.parameters(run.switches) | clock(run, topology)
     return {
@@ -160,11 +160,7 @@ def _wire(run: Run, topology: Topology) -> dict[str, str]:
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:
     """Return the modules of `run`, each once: what the kernel lacks, and plugins of `tc`."""
-    qdiscs = [
-        attached.qdisc
-        for port in (topology or run.topology).ports()
-        for attached in port.egress.attached()
-    ]
+    qdiscs = list((topology or run.topology).qdiscs())
     own = [qdisc.module for qdisc in qdiscs if qdisc.module is not None]
     own += [control.module for control in run.own_controls]
     plugged = sorted({qdisc.kind for qdisc in qdiscs if qdisc.about.needs_plugin})

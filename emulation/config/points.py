@@ -185,11 +185,9 @@ class Points:
         if axis.values:
             if value.text not in axis.values:
                 raise Flaws(((value.axis,), *unknown(value.axis, value.text, axis.values)))
-            return {
-                path: setting
-                for path, setting in axis.values[value.text].items()
-                if value.asked or qdisc not in self.joining or not path.startswith("qdisc.")
-            }
+            settings = axis.values[value.text].items()
+            is_whole = value.asked or qdisc not in self.joining
+            return {path: of for path, of in settings if is_whole or not path.startswith("qdisc.")}
         assert axis.sets is not None
         if qdisc != NONE and value.axis in self._qdisc_section(qdisc).by:
             return {}  # the qdisc has its own options for the value
@@ -352,12 +350,9 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
     except ValueError as error:
         raise Flaws((("rig",), str(error), "correct the rig")) from None
     nodes = [node.name for node in topology.nodes]
-    flaws: list[Flaw] = [
-        (("rig", key, node), *unknown("node", node, nodes))
-        for key, pairs in (("eras", point.rig.eras), ("hosts", point.rig.hosts))
-        for node, _ in pairs
-        if node not in nodes
-    ]
+    named = {"eras": dict(point.rig.eras), "hosts": dict(point.rig.hosts)}
+    wrong = ((key, node) for key, of in named.items() for node in of if node not in nodes)
+    flaws: list[Flaw] = [(("rig", *at), *unknown("node", at[1], nodes)) for at in wrong]
     try:
         point.traffic.check(point.rig, topology)
     except Flaws as error:

@@ -37,11 +37,9 @@ def of_run(run: Run) -> Iterator[str]:
 
 def of_ecn(run: Run) -> Iterator[str]:
     """Yield notes on what hosts ask for and the queues under test do."""
-    asking = sorted(run.controls & SENDS_ECT) or [
-        f"{sysctls.ECN} = {value}"
-        for value in sorted(_values_of_ecn(run))
-        if value in sysctls.ASKS_FOR_ECN
-    ]
+    of_hosts = (dict(run.rig.sysctls), *run.rig.node_sysctls.values())
+    values = {settings.get(sysctls.ECN, "") for settings in of_hosts} & {*sysctls.ASKS_FOR_ECN}
+    asking = sorted(run.controls & SENDS_ECT) or [f"{sysctls.ECN} = {of}" for of in sorted(values)]
     queues = dict.fromkeys(qdisc for _, qdisc in run.point.queues)
     yield from dict.fromkeys(note for qdisc in queues for note in _of_queue(qdisc, asking))
 
@@ -68,11 +66,6 @@ def of_rows(rows: Iterable[Mapping[str, Any]]) -> Iterator[str]:
         if isinstance(row.get("error"), str):
             about = [str(of) for key, of in row.items() if key not in ("program", "error")]
             yield printable(f"{', '.join(about) or row['program']}: {row['error']}"[:400])
-
-
-def _values_of_ecn(run: Run) -> set[str]:
-    of_hosts = (dict(run.rig.sysctls), *run.rig.node_sysctls.values())
-    return {settings[sysctls.ECN] for settings in of_hosts if sysctls.ECN in settings}
 
 
 def _of_queue(qdisc: Qdisc, asking: list[str]) -> Iterator[str]:

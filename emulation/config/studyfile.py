@@ -204,12 +204,9 @@ def _series(value: Any) -> str | None:
     return value
 
 
+_OF_SERIES = WithJsonSchema({"type": "string", "pattern": r"^\d+\.\d+$"})
 #: A series of kernels, `7.2`; None for that of the file, or the default.
-Series = Annotated[
-    str | None,
-    PlainValidator(_series),
-    WithJsonSchema({"type": "string", "pattern": r"^\d+\.\d+$"}),
-]
+Series = Annotated[str | None, PlainValidator(_series), _OF_SERIES]
 
 
 def _probe(value: Any) -> Probe:
@@ -242,11 +239,8 @@ def _blocks(value: Any) -> list[Block]:
 
 
 def _switches(names: list[str]) -> list[str]:
-    refuse(
-        ((index,), *unknown("switch", name, SWITCHES))
-        for index, name in enumerate(names)
-        if name not in SWITCHES
-    )
+    wrong = ((place, name) for place, name in enumerate(names) if name not in SWITCHES)
+    refuse(((place,), *unknown("switch", name, SWITCHES)) for place, name in wrong)
     return names
 
 
@@ -336,10 +330,7 @@ class StudyFile(Section):
     def _fixes_what_there_is(self) -> Self:
         if self.fixed is not None:
             named = {"repetitions": self.fixed.repetitions, "seen": self.fixed.seen}
-            refuse(
-                (("fixed", key, name), *unknown("experiment", name, self.experiments))
-                for key, names in named.items()
-                for name in names
-                if name not in self.experiments
-            )
+            known = self.experiments
+            wrong = ((key, of) for key, names in named.items() for of in names if of not in known)
+            refuse((("fixed", key, of), *unknown("experiment", of, known)) for key, of in wrong)
         return self

@@ -99,11 +99,8 @@ class Sweep:
             if name in RESERVED:
                 flaws.append((where, f"'{name}' has a meaning of its own", "choose another name"))
             paths: list[tuple[Path, str]] = [(("sets",), axis.sets)] if axis.sets else []
-            paths += [
-                (("values", value, path), path)
-                for value, settings in axis.values.items()
-                for path in settings
-            ]
+            pairs = ((value, path) for value, of in axis.values.items() for path in of)
+            paths += [(("values", value, path), path) for value, path in pairs]
             for place, path in paths:
                 if path not in ("era", "memory") and not _is_path(path):
                     what, todo = unknown("parameter", path, ("era", "memory", *SECTIONS))

@@ -98,11 +98,9 @@ class PrivateApt:
 
     def look_up(self, names: Iterable[str]) -> list[Deb]:
         """Return what the lists say of packages, `name` or `name=version`, newest first each."""
-        return [
-            Deb(*(fields[key] for key in ("Package", "Version", "SHA256", "Filename")))
-            for _, fields in self._stanzas(names)
-            if "Filename" in fields
-        ]
+        keys = ("Package", "Version", "SHA256", "Filename")
+        listed = (fields for _, fields in self._stanzas(names) if "Filename" in fields)
+        return [Deb(*(fields[key] for key in keys)) for fields in listed]
 
     def _stanzas(self, names: Iterable[str]) -> Iterator[tuple[str, dict[str, str]]]:
         """Yield text and fields of the entries of packages in the lists."""

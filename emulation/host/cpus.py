@@ -65,14 +65,10 @@ def by_idleness(cpus: list[int], stat: Path = STAT) -> list[int]:
 def _idle(stat: Path) -> dict[int, int]:
     """Return each CPU's idle ticks, including those waiting for disks (proc(5), `stat`)."""
     try:
-        rows = [line.split() for line in stat.read_text().splitlines()]
+        rows = [line.split() for line in stat.read_text().splitlines() if line.startswith("cpu")]
     except OSError:
         return {}
-    return {
-        int(row[0][3:]): int(row[4]) + int(row[5])
-        for row in rows
-        if row and row[0].startswith("cpu") and row[0][3:].isdigit()
-    }
+    return {int(row[0][3:]): int(row[4]) + int(row[5]) for row in rows if row[0][3:].isdigit()}
 
 
 @contextmanager

@@ -78,12 +78,8 @@ def compiler_version() -> str | None:
 
 def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
     """Raise `MissingTool` with each missing tool and its package."""
-    absent = [
-        (tool, package)
-        for tool, package in tools
-        if not (Path(tool).exists() if tool.startswith("/") else shutil.which(tool))
-    ]
-    if absent:
+    there = (Path(of).exists() if of.startswith("/") else shutil.which(of) for of, _ in tools)
+    if absent := [of for of, is_there in zip(tools, there, strict=True) if not is_there]:
         what = "building a kernel needs " + ", ".join(tool for tool, _ in absent)
         todo = "install " + " ".join(package for _, package in absent)
         raise MissingTool(what, "this machine", todo)

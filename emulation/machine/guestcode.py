@@ -101,12 +101,8 @@ def _qdiscs(job: dict[str, Any]) -> list[str]:
 def read_back(kinds: Iterable[str]) -> bytes:
     """Return the code that reads back these kinds of qdiscs; some need none of their own."""
     own = (qdiscs.KINDS[kind] for kind in kinds if kind in qdiscs.KINDS)
-    parts = (
-        f'\n\n{kind.guest_code}\n\nREAD_BACK["{kind.name}"] = read_back\n'
-        for kind in own
-        if kind.read_back is not None
-    )
-    return "".join(parts).encode()
+    form = '\n\n{0.guest_code}\n\nREAD_BACK["{0.name}"] = read_back\n'
+    return "".join(form.format(kind) for kind in own if kind.read_back is not None).encode()
 
 
 def _names(job: dict[str, Any]) -> Iterator[str | Path]:

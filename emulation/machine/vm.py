@@ -133,10 +133,7 @@ class Machine:
 SEE_LOG = "see kernel.log"
 
 #: A cause in the status -> the error to raise; any other failure is a `GuestFailure`.
-CAUSES: dict[str, type[errors.EmulationError]] = {
-    "rig": errors.RigMismatch,
-    "traffic": errors.TrafficFailure,
-}
+CAUSES = {"rig": errors.RigMismatch, "traffic": errors.TrafficFailure}
 
 
 @dataclass
@@ -430,10 +427,8 @@ def _quote_log(folder: Path, ending: Ending) -> None:
     if any(SEE_LOG in problem for problem in last.get("problems", ())):
         lines = read_text(folder / "job/out/kernel.log").splitlines()
         said = next((line for line in reversed(lines) if line[:1].isdigit()), "").partition(";")[2]
-        last["problems"] = [
-            problem.replace(SEE_LOG, f"the kernel's log ends with '{errors.printable(said[:200])}'")
-            for problem in last["problems"]
-        ]
+        text = f"the kernel's log ends with '{errors.printable(said[:200])}'"
+        last["problems"] = [problem.replace(SEE_LOG, text) for problem in last["problems"]]
 
 
 def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False) -> None:

@@ -139,11 +139,8 @@ class Medium:
 
     def ends(self) -> tuple[tuple[Port, Port], ...]:
         """Return pairs of a port and one that it faces; a station faces the access point alone."""
-        return tuple(
-            pair
-            for station in self.stations
-            for pair in ((self.access_point, station), (station, self.access_point))
-        )
+        wires = (Wire(self.access_point, station) for station in self.stations)
+        return tuple(pair for wire in wires for pair in wire.ends())
 
 
 @dataclass(frozen=True)
@@ -187,6 +184,10 @@ class Topology:
             yield from (wire.a, wire.b)
         for medium in self.media:
             yield from medium.ports()
+
+    def qdiscs(self) -> Iterator[Qdisc]:
+        """Yield the qdiscs of every port."""
+        return (attached.qdisc for port in self.ports() for attached in port.egress.attached())
 
     def addresses(self) -> dict[str, str]:
         """Return the addresses of nodes, and of ports as `node.port`, by name."""

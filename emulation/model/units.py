@@ -33,10 +33,8 @@ class Quantity:
 
     def __post_init__(self) -> None:
         if type(self.base) is not int:
-            raise UnitError(
-                f"{self.base!r}: {type(self).__name__} holds a whole number of {self.unit()};"
-                f" parse text such as '{self.EXAMPLE}'"
-            )
+            what = f"{self.base!r}: {type(self).__name__} holds a whole number of {self.unit()}"
+            raise UnitError(f"{what}; parse text such as '{self.EXAMPLE}'")
         if self.base < 0:
             raise UnitError(f"{self.base} {self.unit()}: is negative; write e.g. '{self.EXAMPLE}'")
 

@@ -81,11 +81,8 @@ def changed(link: Wifi, differences: Mapping[Any, Any]) -> tuple[dict[str, Any],
     (station,) = link.stations
     access_point = {**link.access_point, **differences.get("access_point", {})}
     new = differences.get("station", {})
-    directions = {
-        way: {**station.get(way, {}), **new[way]}
-        for way in DIRECTIONS
-        if isinstance(new.get(way), Mapping)
-    }
+    ways = [way for way in DIRECTIONS if isinstance(new.get(way), Mapping)]
+    directions = {way: {**station.get(way, {}), **new[way]} for way in ways}
     return access_point, {**station, **new, **directions}
 
 

@@ -130,11 +130,8 @@ def _interpreter(
             raise
         except MissingTool as error:
             what = f"its first line asks for {interpreter or 'nothing'}, which the guest lacks"
-            todo = (
-                f"run python3 {name}"
-                if interpreter.endswith("python")
-                else "add the package that has it with --package"
-            )
+            todo = "add the package that has it with --package"
+            todo = f"run python3 {name}" if interpreter.endswith("python") else todo
             raise MissingTool(what, name, todo) from error
     return files
 
@@ -158,11 +155,9 @@ def _libraries(root: GuestRoot, guest_path: str, elf: Elf) -> Iterator[Path]:
             _check_machine(place, library_elf)
             missing = user_elf.wants.get(library, frozenset()) - library_elf.has
             if missing:
-                raise MissingTool(
-                    f"needs {', '.join(sorted(missing))} of {library}, which is older in the guest",
-                    user,
-                    _ANOTHER,
-                )
+                names = ", ".join(sorted(missing))
+                what = f"needs {names} of {library}, which is older in the guest"
+                raise MissingTool(what, user, _ANOTHER)
             if place not in seen:
                 seen.add(place)
                 waiting.append((place, library_elf))

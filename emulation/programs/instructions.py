@@ -40,7 +40,7 @@ class Instruction:
     address: int
 
 
-def warnings(name: str, instructions: Iterable[Instruction]) -> Iterator[str]:
+def warnings(name: str, instructions: Sequence[Instruction]) -> Iterator[str]:
     """Yield a warning for each kind of `instructions` that the program `name` has."""
     for kind, why in (
         (RANDOM, "random numbers that no seed decides"),
@@ -48,11 +48,10 @@ def warnings(name: str, instructions: Iterable[Instruction]) -> Iterator[str]:
     ):
         of_kind = [each for each in instructions if each.mnemonic in kind]
         if of_kind:
-            listed = ", ".join(
-                f"{each.mnemonic.upper()} ({each.count}x, first at {each.address:#x})"
-                for each in of_kind
+            words = (
+                f"{of.mnemonic.upper()} ({of.count}x, first at {of.address:#x})" for of in of_kind
             )
-            yield f"{name} has {listed}: {why}, if it uses them"
+            yield f"{name} has {', '.join(words)}: {why}, if it uses them"
 
 
 def of_programs(guest: GuestRoot, commands: Iterable[str], files: Sequence[TakenFile]) -> list[str]:

@@ -108,11 +108,8 @@ def index(root: Path, study: str) -> Index:
     now = digest(texts)
     subject = str(folder.absolute())
     rows, damaged = remembered(FOLDER, subject, now, partial(_read, root, study, jsons))
-    runs = Index(
-        tuple(_run_file(root, row) for row in rows),
-        tuple((root / place, why) for place, why in damaged),
-        now,
-    )
+    files = tuple(_run_file(root, row) for row in rows)
+    runs = Index(files, tuple((root / place, why) for place, why in damaged), now)
     if began - max(times.values(), default=began) > SETTLED:
         _indexes[folder] = times, runs
     return runs

@@ -34,11 +34,8 @@ def path_of(folder: Path, name: str) -> Path | None:
     out of the study's folder.
     """
     place = Path(*name.split("."))
-    paths = [
-        path
-        for path in (place / "__init__.py", place.with_suffix(".py"))
-        if (folder / path).is_file()
-    ]
+    possible = (place / "__init__.py", place.with_suffix(".py"))
+    paths = [path for path in possible if (folder / path).is_file()]
     if len(paths) > 1:
         what = f"there are {paths[1]} and {paths[0].parent}/"
         raise ConfigError(what, str(folder), "move the one into the other")
@@ -148,9 +145,6 @@ def _place(error: BaseException, folder: Path, otherwise: object) -> str:
     roots = (folder, Path(os.path.realpath(folder)))
     if isinstance(error, SyntaxError) and error.filename:
         return f"{error.filename}:{error.lineno}"
-    frames = [
-        frame
-        for frame in traceback.extract_tb(error.__traceback__)
-        if any(Path(frame.filename).is_relative_to(root) for root in roots)
-    ]
+    trace = traceback.extract_tb(error.__traceback__)
+    frames = [of for of in trace if any(Path(of.filename).is_relative_to(root) for root in roots)]
     return f"{frames[-1].filename}:{frames[-1].lineno}" if frames else str(otherwise or folder)

@@ -141,11 +141,7 @@ def _section(form: Any, value: Any) -> Any:
     arguments = [argument for argument in get_args(form) if argument is not NoneType]
     if get_origin(form) in (Union, UnionType) and len(arguments) == 1:  # or None
         return _section(arguments[0], value)
-    models = [
-        argument
-        for argument in get_args(form)
-        if isinstance(argument, type) and issubclass(argument, BaseModel)
-    ]
+    models = [of for of in get_args(form) if isinstance(of, type) and issubclass(of, BaseModel)]
     if get_origin(form) in (dict, list, tuple) or not models:
         return form
     kind = value.get("kind") if isinstance(value, Mapping) else None

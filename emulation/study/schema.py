@@ -207,23 +207,16 @@ _SETTING = {"type": ["string", "integer"]}
 Name = Annotated[str, matching(r"[a-z][a-z0-9_]*", "a name", "lower-case letters, digits and _")]
 LinkRate = Annotated[units.Rate, _Read("a rate", units.Rate, _feasible)]
 Span = Annotated[units.Duration, _Read("a time", units.Duration, _positive)]
-Spans = Annotated[
-    tuple[units.Duration, ...],
-    PlainValidator(_durations),
-    WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}}),
-]
-Length = Annotated[
-    units.Duration, _Read("a time", units.Duration, partial(_positive, example="60 s"), "60 s")
-]
+_OF_SPANS = WithJsonSchema({"type": ["string", "array"], "items": {"type": "string"}})
+Spans = Annotated[tuple[units.Duration, ...], PlainValidator(_durations), _OF_SPANS]
+_long = partial(_positive, example="60 s")
+Length = Annotated[units.Duration, _Read("a time", units.Duration, _long, "60 s")]
 Memory = Annotated[units.Size, _Read("a size", units.Size, _bootable, MEMORY)]
 TestName = Annotated[
     str, matching(r"[a-z][a-z0-9_-]*", "the name of a test", "lower-case letters, digits, _ and -")
 ]
-Settings = Annotated[
-    tuple[tuple[str, str], ...],
-    PlainValidator(_settings),
-    WithJsonSchema({"type": "object", "additionalProperties": _SETTING}),
-]
+_OF_SETTINGS = WithJsonSchema({"type": "object", "additionalProperties": _SETTING})
+Settings = Annotated[tuple[tuple[str, str], ...], PlainValidator(_settings), _OF_SETTINGS]
 Sysctls = Annotated[Settings, AfterValidator(_of_network)]
 Bytes = Annotated[units.Size, _Read("a size", units.Size, _positive)]
 

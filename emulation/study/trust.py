@@ -116,11 +116,8 @@ def bytecode() -> str:
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add the option by which a user agrees to what a study executes."""
-    parser.add_argument(
-        "--trust",
-        action="store_true",
-        help="agree to what a study from somebody else executes, as long as it does not change",
-    )
+    text = "agree to what a study from somebody else executes, as long as it does not change"
+    parser.add_argument("--trust", action="store_true", help=text)
 
 
 def ask(name: str | Path, agreed: bool) -> None:

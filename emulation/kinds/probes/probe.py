@@ -78,11 +78,8 @@ class Probe:
         places = about.places(run) if self.node is None else self._named(run, self.node)
         interval = self.interval or (base.COMPARED if about.recording == base.QUEUE else None)
         sampled = {"interval_ns": interval.nanoseconds} if interval else {}
-        return [
-            {"kind": about.recording, **sampled, "node": node}
-            | ({"interface": interface} if interface else {})
-            for node, interface in places
-        ]
+        form: dict[str, Any] = {"kind": about.recording, **sampled}
+        return [form | {"node": node} | ({"interface": at} if at else {}) for node, at in places]
 
     def check(self, run: Run) -> None:
         """Raise `ConfigError` if the probe has no place in `run` or cannot be used with it."""
@@ -148,11 +145,8 @@ def places(probes: tuple[Probe, ...], run: Run) -> list[dict[str, Any]]:
 
 def files(probes: tuple[Probe, ...], run: Run) -> dict[str, str]:
     """Return the files that `reduce` makes -> their suffixes after the run's id in the data."""
-    ends = [
-        probe.about.end(f"{at['node']}.{at.get('interface')}")
-        for probe in probes
-        for at in probe.places(run)
-    ]
+    pairs = ((probe, at) for probe in probes for at in probe.places(run))
+    ends = (probe.about.end(f"{at['node']}.{at.get('interface')}") for probe, at in pairs)
     return {f"probe{end}": end for end in ends}
 
 

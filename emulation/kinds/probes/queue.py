@@ -96,20 +96,18 @@ def write(run: Run, place: Place, records: Path, samples: pd.DataFrame) -> Path:
     return table
 
 
-def _totals(samples: pd.DataFrame, place: Place) -> list[Totals]:
+def _totals(table: pd.DataFrame, place: Place) -> list[Totals]:
     """Return the counters of the port at each sample."""
     from qdisclab.emulation.captures.counters import totals
 
-    here = samples[(samples["node"] == place[0]) & (samples["interface"] == place[1])]
+    here = table[(table["node"] == place[0]) & (table["interface"] == place[1])]
     qdiscs = here.assign(
         packets=here["sent_packets"],
         qlen=here["backlog_packets"],
         marks=here.filter(regex=_MARKS).sum(axis=1).astype(int),
     )[["time_ns", "kind", "handle", "parent", "packets", "drops", "qlen", "marks"]]
-    return [
-        totals(cast("list[dict[str, Any]]", group.to_dict("records")))
-        for _, group in qdiscs.groupby("time_ns")
-    ]
+    samples = (group.to_dict("records") for _, group in qdiscs.groupby("time_ns"))
+    return [totals(cast("list[dict[str, Any]]", sample)) for sample in samples]
 
 
 def rtts(run: Run) -> Rtts:

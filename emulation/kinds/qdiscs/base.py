@@ -155,10 +155,8 @@ class QdiscKind:
     @cached_property
     def options(self) -> Mapping[str, TcOption]:
         """Return its options by name."""
-        return {
-            name: option if isinstance(option, TcOption) else TcOption(option)
-            for name, option in self.given.items()
-        }
+        given = self.given.items()
+        return {name: of if isinstance(of, TcOption) else TcOption(of) for name, of in given}
 
     @property
     def required(self) -> tuple[str, ...]:

@@ -53,11 +53,8 @@ def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
     return tuple((str(name), _SYSCTLS.validate_python(own)) for name, own in value.items())
 
 
-Hosts = Annotated[
-    tuple[tuple[str, Settings], ...],
-    PlainValidator(_hosts),
-    WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}}),
-]
+_OF_HOSTS = WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}})
+Hosts = Annotated[tuple[tuple[str, Settings], ...], PlainValidator(_hosts), _OF_HOSTS]
 
 #: The most that a delay may vary, in packet times of the bottleneck: far more than a host's noise.
 MOST_NOISE = 100

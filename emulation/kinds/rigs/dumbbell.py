@@ -138,10 +138,8 @@ class Dumbbell(BottleneckRig):
         """Return the rig with its hosts around `middle`, receivers on `device`."""
         senders, receivers = ([n for _, n in self._hosts(of)] for of in ("sender", "receiver"))
         ends = [*((host, "eth0") for host in senders), *((host, device) for host in receivers)]
-        nodes = (
-            Node(node, node in ROUTERS, node.startswith("switch"))
-            for node in (*senders, *middle, *receivers)
-        )
+        names = (*senders, *middle, *receivers)
+        nodes = (Node(node, node in ROUTERS, node.startswith("switch")) for node in names)
         return Topology(
             name,
             tuple(nodes),

@@ -94,8 +94,5 @@ class Python(RigSection, StudySection):
 def _functions(folder: Path) -> dict[str, FunctionType]:
     """Map the public functions of the study's file to their names, as `code.module`."""
     module = code.module(folder, MODULE)
-    return {
-        name: value
-        for name, value in vars(module).items()
-        if isfunction(value) and value.__module__ == module.__name__ and name[0] != "_"
-    }
+    public = ((name, of) for name, of in vars(module).items() if isfunction(of) and name[0] != "_")
+    return {name: of for name, of in public if of.__module__ == module.__name__}

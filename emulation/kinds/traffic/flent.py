@@ -182,12 +182,9 @@ def check_flows(file: Path) -> None:
     if idle or not results:
         what = "no data moved in " + (", ".join(idle) or "any flow")
         raise TrafficFailure(what, file.name, "look at flent.log")
-    unfinished = sorted(
-        name
-        for name, about in reports.items()
-        if name.startswith("TCP") and about.get("RUNNER") == NETPERF and "ELAPSED_TIME" not in about
-    )
-    if unfinished:
+    flows = ((name, of) for name, of in reports.items() if name.startswith("TCP"))
+    netperfs = ((name, of) for name, of in flows if of.get("RUNNER") == NETPERF)
+    if unfinished := sorted(name for name, of in netperfs if "ELAPSED_TIME" not in of):
         what = "netperf ended without its result: " + ", ".join(unfinished)
         todo = "look at flent.log; a flow that starves can lose netperf's control connection"
         raise TrafficFailure(what, file.name, todo)

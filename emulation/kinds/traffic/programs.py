@@ -90,11 +90,8 @@ def _turns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
     if not isinstance(value, dict):
         raise Flaws(((), "is not a mapping", "write names with values below it"))
     lists = {name: texts if isinstance(texts, list) else [texts] for name, texts in value.items()}
-    refuse(
-        ((str(name),), *flaw)
-        for name, texts in lists.items()
-        if (flaw := _word_flaw(str(name), texts))
-    )
+    wrong = ((str(name), _word_flaw(str(name), texts)) for name, texts in lists.items())
+    refuse(((name,), *flaw) for name, flaw in wrong if flaw)
     return tuple((str(name), tuple(map(str, texts))) for name, texts in lists.items())
 
 
