@@ -244,11 +244,9 @@ def _check_samples(
 
 def _compare(counted: Totals, recorded: Mapping[str, int], where: str) -> None:
     pairs = ((name, getattr(counted, name), value) for name, value in recorded.items())
-    differences = [
-        f"{of} {name}, {value} were recorded" for name, of, value in pairs if of != value
-    ]
-    if differences:
-        raise GuestFailure(f"the qdisc counted {'; '.join(differences)}", where)
+    differ = [f"{of} {name}, {value} were recorded" for name, of, value in pairs if of != value]
+    if differ:
+        raise GuestFailure(f"the qdisc counted {'; '.join(differ)}", where)
 
 
 def _end(tail: pd.DataFrame, first: Totals, last: Totals, exact: bool, where: str) -> pd.Series:

@@ -46,11 +46,9 @@ def warnings(name: str, instructions: Sequence[Instruction]) -> Iterator[str]:
         (RANDOM, "random numbers that no seed decides"),
         (MACHINE, "answers that differ between machines"),
     ):
-        of_kind = [each for each in instructions if each.mnemonic in kind]
-        if of_kind:
-            words = (
-                f"{of.mnemonic.upper()} ({of.count}x, first at {of.address:#x})" for of in of_kind
-            )
+        of_kind = (each for each in instructions if each.mnemonic in kind)
+        words = [f"{of.mnemonic.upper()} ({of.count}x, first at {of.address:#x})" for of in of_kind]
+        if words:
             yield f"{name} has {', '.join(words)}: {why}, if it uses them"
 
 
