@@ -1,7 +1,5 @@
 """A qdisc's own counters."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +18,7 @@ class Totals:
     marks: int | None  # None where a qdisc marks without counting, or may
     queued: int  # packets that wait
 
-    def since(self, first: Totals) -> Totals:
+    def since(self, first: "Totals") -> "Totals":
         """Return what was counted since `first`."""
         marks = None if self.marks is None or first.marks is None else self.marks - first.marks
         return Totals(self.packets - first.packets, self.drops - first.drops, marks, self.queued)

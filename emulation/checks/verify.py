@@ -471,14 +471,12 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
 
 def summary(verdicts: list[Repetition]) -> str:
     """Return how many runs are equal, and how they were compared."""
+    words = {"bytes": "the same bytes", "statistics": "statistically compatible"}
     parts = []
-    for how, words in (("bytes", "the same bytes"), ("statistics", "statistically compatible")):
-        group = [verdict for verdict in verdicts if verdict.how == how]
-        if group:
-            parts.append(f"{sum(verdict.equal for verdict in group)} of {len(group)} {words}")
-    for how, words in (("damaged", "damaged"), ("gone", "not run")):
-        if number := sum(verdict.how == how for verdict in verdicts):
-            parts.append(f"{number} {words}")
+    for how, text in (words | {"damaged": "damaged", "gone": "not run"}).items():
+        if group := [verdict.equal for verdict in verdicts if verdict.how == how]:
+            number = f"{sum(group)} of {len(group)}" if how in COMPARED else f"{len(group)}"
+            parts.append(f"{number} {text}")
     return ", ".join(parts)
 
 

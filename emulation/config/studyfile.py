@@ -54,13 +54,19 @@ def _marker(text: str) -> str:
     return text
 
 
+def _not_of_the_rig(kind: str) -> str:
+    if kind in qdiscs.KINDS and qdiscs.KINDS[kind].is_of_rig:
+        raise Flaws(((), *unknown("kind", kind, qdiscs.tested())))
+    return kind
+
+
 class QdiscSection(Section):
     """A queue discipline.
 
     `options` hold at every rate; `by` adds options for a value of an axis, `rates` for a rate.
     """
 
-    kind: Name
+    kind: Annotated[Name, AfterValidator(_not_of_the_rig)]
     module: str | None = None  # the folder of a kernel module that provides the kind
     options: dict[str, Any] = Field(default_factory=dict)
     by: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)  # axis -> value -> …
@@ -68,13 +74,6 @@ class QdiscSection(Section):
     color: Annotated[str, AfterValidator(_color)] | None = None
     dark_color: Annotated[str, AfterValidator(_color)] | None = None
     marker: Annotated[str, AfterValidator(_marker)] | None = None
-
-    @field_validator("kind")
-    @classmethod
-    def _not_of_the_rig(cls, kind: str) -> str:
-        if kind in qdiscs.KINDS and qdiscs.KINDS[kind].is_of_rig:
-            raise Flaws(((), *unknown("kind", kind, qdiscs.tested())))
-        return kind
 
     @field_validator("module")
     @classmethod

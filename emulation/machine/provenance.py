@@ -78,12 +78,14 @@ def record(
     """Return the provenance of a successful run, with its `data` and its kernel's `log`."""
     borrowed = {str(rate): str(taken) for rate, taken in run.point.borrowed}
     rtts = [rtt.ms for rtt in run.base_rtts]
+    # Pings may have measured the idle path.
+    reached = next((step for step in ending.steps if step["step"] == "reached"), {})
     return {
         "format": FORMAT,
         **request(run),
         **({"borrowed_rates": borrowed} if borrowed else {}),
         **({"base_rtts_ms": rtts, "base_rtt_ms": rtts[0]} if rtts else {}),
-        **_measured_base_rtts(ending),
+        **({"measured_base_rtts_ms": reached["base_rtts_ms"]} if "base_rtts_ms" in reached else {}),
         "identity": identity,
         "kernel_build": kernel.digest,
         **({"kernel_tree": kernel.tree} if kernel.tree else {}),
@@ -96,9 +98,3 @@ def record(
         "kernel_log_sha256": sha256(log),
         "qdiscs": qdiscs,
     }
-
-
-def _measured_base_rtts(ending: vm.Ending) -> dict[str, Any]:
-    """Return the round trips that pings measured on the idle path, if any were sent."""
-    reached = next((step for step in ending.steps if step["step"] == "reached"), {})
-    return {"measured_base_rtts_ms": reached["base_rtts_ms"]} if "base_rtts_ms" in reached else {}

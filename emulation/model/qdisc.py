@@ -1,7 +1,5 @@
 """A queue discipline of `tc` with its options; `emulation.kinds.qdiscs` has the kinds."""
 
-from __future__ import annotations
-
 import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,7 +24,7 @@ class ModuleSource:
     linux: str = ""  # the file of Linux that it is built from, in place of a folder
 
     @classmethod
-    def of_linux(cls, file: str) -> ModuleSource:
+    def of_linux(cls, file: str) -> "ModuleSource":
         """Return a module of Linux itself: the kernel that it is built against has its source."""
         digest = hashlib.sha256(file.encode()).hexdigest()[:16]
         return cls(Path(file).stem, Path(), digest, linux=file)

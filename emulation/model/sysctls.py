@@ -54,14 +54,9 @@ def _known() -> frozenset[str]:
     return frozenset(tomllib.loads(text)).union(of_eras)
 
 
-def unusual(name: str) -> bool:
-    """Whether the effect of the setting on results is unknown."""
-    return name not in _known()
-
-
 def notes(*settings: Iterable[tuple[str, str]] | Mapping[str, str]) -> Iterator[str]:
     """Yield notes for the user on the settings of a rig and of its nodes."""
     for several in settings:
         for name in dict(several):
-            if unusual(name):
+            if name not in _known():
                 yield f"{name} is none of the settings that are known to affect results"

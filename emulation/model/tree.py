@@ -1,7 +1,5 @@
 """A tree of qdiscs, classes and filters on a port, in the terms of `tc`."""
 
-from __future__ import annotations
-
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -121,7 +119,7 @@ class Tree:
     qdiscs: tuple[Attached, ...]  # parents before children; the first is the root
     classes: tuple[TreeClass, ...] = ()  # likewise
     words: tuple[str, ...] = ()  # per filter: what follows `tc filter add dev X`
-    ingress: Tree | None = None
+    ingress: "Tree | None" = None
     tested: str = ""  # the handle of the queue under test
     wire: Rate | None = None  # at which packets leave the port
 
@@ -239,7 +237,7 @@ class Tree:
         tested = (inner.qdisc for inner in self.qdiscs if inner.handle == self.tested)
         return next(tested, None)
 
-    def with_tested(self, qdisc: Qdisc) -> Tree:
+    def with_tested(self, qdisc: Qdisc) -> "Tree":
         """Return the same tree with another queue under test."""
         changed = tuple(
             replace(attached, qdisc=qdisc) if attached.handle == self.tested else attached

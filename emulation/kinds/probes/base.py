@@ -1,7 +1,5 @@
 """What a kind of probe is: what the guest's module records for it, and what becomes of that."""
 
-from __future__ import annotations
-
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,7 +47,7 @@ class ProbeKind:
     columns: tuple[str, ...] = ()  # of a series: those that each row has
     #: Of a series, which has the name of its recording: adds a row, from a message of netlink, of a
     #: place: (time, node, interface).
-    add: Callable[[Rows, tuple[Any, ...], bytes], None] | None = None
+    add: Callable[["Rows", tuple[Any, ...], bytes], None] | None = None
     #: Writes a table of a run, from the table of the packets at a place; of several places in turn.
     write: Callable[[Run, Place, Path, Path], None] | None = None
     table: str = "csv"  # how the name of that table ends

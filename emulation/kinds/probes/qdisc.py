@@ -3,8 +3,6 @@
 The kernel answers RTM_GETQDISC with it (linux/rtnetlink.h, linux/gen_stats.h).
 """
 
-from __future__ import annotations
-
 import struct
 from typing import TYPE_CHECKING, Any
 
@@ -26,7 +24,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _add(rows: Rows, place: tuple[Any, ...], body: bytes) -> None:
+def _add(rows: "Rows", place: tuple[Any, ...], body: bytes) -> None:
     """Add the row of a qdisc."""
     _, _, handle, parent, _ = _TCMSG.unpack_from(body)
     answer = dict(attributes(body[_TCMSG.size :]))

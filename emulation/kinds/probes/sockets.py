@@ -3,8 +3,6 @@
 The kernel answers SOCK_DIAG_BY_FAMILY with it (linux/inet_diag.h).
 """
 
-from __future__ import annotations
-
 import socket
 import struct
 from typing import TYPE_CHECKING, Any
@@ -56,7 +54,7 @@ _COLUMNS = (
 )  # fmt: skip
 
 
-def _add(rows: Rows, place: tuple[Any, ...], body: bytes) -> None:
+def _add(rows: "Rows", place: tuple[Any, ...], body: bytes) -> None:
     """Add the row of a connection, which has no interface."""
     family, state, _, _, *rest = _DIAG.unpack_from(body)
     local_port, remote_port, local, remote, _, received, sent, _, inode = rest

@@ -1,23 +1,19 @@
 """The base of all kinds of traffic: a length, a job for the guest, and a reducer of its output."""
 
-from __future__ import annotations
-
 from abc import abstractmethod
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from typing import Any, ClassVar, Self
 
 from pydantic import model_validator
 
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import flent
 from qdisclab.emulation.kinds.rigs.base import RigSection
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.study.schema import Flaws, Length, Section, Span, TestName
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.model.run import Run
 
 
 class TrafficSection(Section):

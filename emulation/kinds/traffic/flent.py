@@ -16,26 +16,22 @@ traffic:
 The data are flent's own file.
 """
 
-from __future__ import annotations
-
 import gzip
 import json
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, field_validator
 
 from qdisclab.emulation.errors import TrafficFailure
 from qdisclab.emulation.kinds.rigs.base import RigSection
 from qdisclab.emulation.kinds.traffic.base import TrafficSection
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.study.schema import Flaws, Settings, unknown
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.model.run import Run
 
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 

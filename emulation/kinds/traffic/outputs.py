@@ -5,8 +5,6 @@ it has the key `program`, which is added to each row. In a row with a `time_s`, 
 load began, every number is a sample of the series `PROGRAM KEY`.
 """
 
-from __future__ import annotations
-
 import gzip
 import io
 import json
@@ -16,13 +14,11 @@ import sys
 import tarfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeGuard
+from typing import Any, TypeGuard
 
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import flent
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.model.run import Run
 
 FOLDER = "programs"  # in the guest's `out`, with one folder per program
 ARCHIVE, ROWS, DATA = "output.tar.gz", "rows.jsonl.gz", "data.flent.gz"

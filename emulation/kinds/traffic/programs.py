@@ -41,15 +41,13 @@ Output and files are stored as `.output.tar.gz` next to the data; lines of JSON 
 `.rows.jsonl.gz`, and their numbers become series of the data where they have a `time_s`.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import math
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
@@ -68,13 +66,11 @@ from qdisclab.emulation.kinds.traffic.program import (
     name_of,
 )
 from qdisclab.emulation.model import addresses
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.programs.taken import mode
 from qdisclab.emulation.study.schema import Flaws, Span, StudySection, TestName, refuse, unknown
-
-if TYPE_CHECKING:
-    from qdisclab.emulation.model.run import Run
 
 #: How much longer than the load a program that ends by itself may take.
 GRACE_S = 60.0
