@@ -7,6 +7,7 @@ it has today's recipe and a known source.
 """
 
 import gzip
+import io
 import json
 import lzma
 import re
@@ -76,23 +77,19 @@ def _add_kernel(tar: tarfile.TarFile, kernel: Kernel, place: str) -> None:
     origin = {"sha256": kernel.provenance["source"]["sha256"]}
     record = {name: kernel.provenance[name] for name in _RECORD}
     record |= {"inputs": kernel.provenance["inputs"], "source": origin}
-    with tempfile.NamedTemporaryFile("w+") as text:
-        json.dump(record, text, indent=2, sort_keys=True)
-        text.flush()
-        _add(tar, Path(text.name), f"{place}kernel.json")
+    _add(tar, f"{place}kernel.json", json.dumps(record, indent=2, sort_keys=True).encode())
     paths = [folder / "linux", folder / "config"]
     # What a link leads to is in the same folder, and is packed twice.
     paths += sorted(path for path in folder.glob("build/**/*") if path.is_file())
     for path in paths:
-        _add(tar, path, f"{place}{path.relative_to(folder)}")
+        mode = 0o755 if path.stat().st_mode & 0o100 else 0o644
+        _add(tar, f"{place}{path.relative_to(folder)}", path.read_bytes(), mode)
 
 
-def _add(tar: tarfile.TarFile, path: Path, name: str) -> None:
-    about = path.stat()
+def _add(tar: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> None:
     member = tarfile.TarInfo(name)
-    member.size, member.mode = about.st_size, 0o755 if about.st_mode & 0o100 else 0o644
-    with path.open("rb") as content:
-        tar.addfile(member, content)
+    member.size, member.mode = len(content), mode
+    tar.addfile(member, io.BytesIO(content))
 
 
 def fetch(

@@ -36,7 +36,7 @@ class Live:
     _began: float = 0.0
     _ended: float = 0.0
     _folder: Path | None = None  # where the guest's kernel runs
-    _thread: threading.Thread | None = None
+    _thread: threading.Thread = field(default_factory=threading.Thread)
 
     def __post_init__(self) -> None:
         self.run = replace(self.run, watched=True)
@@ -69,7 +69,6 @@ class Live:
 
     def wait(self) -> Self:
         """Wait until the run is finished."""
-        assert self._thread is not None
         self._thread.join()
         return self
 

@@ -41,11 +41,9 @@ def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFra
             raise ConfigError("samples end within a record", "", "do the run again")
         place = places[number]
         where = (time_ns, place["node"], place.get("interface"))
-        for body in _messages(samples[at : at + length]):
-            for name, kind in series.items():
-                if name == place["kind"]:
-                    assert kind.add is not None
-                    kind.add(rows[name], where, body)
+        if (add := kinds[place["kind"]].add) is not None:
+            for body in _messages(samples[at : at + length]):
+                add(rows[place["kind"]], where, body)
         at += length
     return {name: rows[name].table(kind.columns) for name, kind in series.items()}
 

@@ -110,17 +110,13 @@ class ClientSection(Section):
     options: Words = Field(default_factory=list)  # additional ones for the client
 
     def _pair(
-        self,
-        server: list[str] | None,
-        client: list[str],
-        port: dict[str, int] | None = None,
-        after: AfterSection | None = None,
+        self, server: list[str] | None, client: list[str], port: dict[str, int] | None = None
     ) -> Iterator[CommandSection]:
         """Yield the server and the client, which awaits it.
 
         The server outlives the load: clients ask it for its part of their results at their end.
         """
-        name = self.name or client[0]
+        name, after = self.name or client[0], None
         if server is not None:
             yield CommandSection(
                 name=f"{name}_server", node=self.to, command=server, until="clients"
