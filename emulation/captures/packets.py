@@ -19,11 +19,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from qdisclab.emulation.captures import frames
+from qdisclab.emulation.captures import frames, places
 from qdisclab.emulation.captures.counters import Totals
 from qdisclab.emulation.captures.follow import Followed, follow as follow_packets, in_order, latest
 from qdisclab.emulation.captures.frames import Bools, Ints
-from qdisclab.emulation.captures.places import Place
 from qdisclab.emulation.errors import DamagedData, GuestFailure, TrafficFailure
 
 #: Bytes that a record has of a packet: all headers, and of TCP the timestamp of a SYN, too.
@@ -118,7 +117,7 @@ def follow(
     samples: Sequence[Totals],
     last: Totals,
     root: str,
-    where: Place,
+    where: places.Place,
     *,
     fifo: bool = False,
 ) -> Passages:

@@ -47,9 +47,8 @@ from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.run import boot
-from qdisclab.emulation.study import studies, trust
+from qdisclab.emulation.study import source, studies, trust
 from qdisclab.emulation.study.schema import unknown
-from qdisclab.emulation.study.source import Source
 
 #: Version of the report's format.
 FORMAT = 1
@@ -80,7 +79,7 @@ class Scenario:
         return run
 
 
-SCENARIOS = {name: Scenario(name, **about) for name, about in Source.of(FILE).value.items()}
+SCENARIOS = {name: Scenario(name, **about) for name, about in source.Source.of(FILE).value.items()}
 
 
 def scenarios(names: list[str] | None) -> list[Scenario]:

@@ -14,8 +14,7 @@ from qdisclab.emulation.checks.verify import Repetition, Shipped
 from qdisclab.emulation.config.job import jobs_of
 from qdisclab.emulation.config.request import run_of
 from qdisclab.emulation.errors import ConfigError, DamagedData
-from qdisclab.emulation.machine import provenance
-from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.machine import provenance, rootfs
 from qdisclab.emulation.model.run import Experiment
 
 FILE = "identities.csv"
@@ -48,7 +47,7 @@ def changed(
     runs: Iterable[Shipped],
     by_id: Mapping[str, Experiment],
     kernels: Mapping[str, str],
-    root: RootFs,
+    root: rootfs.RootFs,
 ) -> dict[Pair, list[Shipped]]:
     """Return the runs whose code in the guest has changed and nothing else, by pair of digests.
 

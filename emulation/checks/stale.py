@@ -15,13 +15,10 @@ from pathlib import Path
 from typing import Any
 
 from qdisclab import emulation
-from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation import datafile, errors, kernel
 from qdisclab.emulation.checks import identities
-from qdisclab.emulation.config import ownfile
-from qdisclab.emulation.config.catalogue import all_labels, experiments
+from qdisclab.emulation.config import catalogue, ownfile, request
 from qdisclab.emulation.config.job import jobs_of
-from qdisclab.emulation.config.request import OtherLength, run_of
-from qdisclab.emulation.errors import ConfigError, DamagedData
 from qdisclab.emulation.host.cache import cache_dir, digest, remembered, state, states
 from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.machine import provenance, rootfs
@@ -93,7 +90,7 @@ def _causes(
 
     `equal` has digests of the guest's code whose runs gave the same bytes.
     """
-    labels = all_labels(experiments())
+    labels = catalogue.all_labels(catalogue.experiments())
     causes: dict[str, str] = {}
     cells: dict[str, list[RunFile]] = {}
     for run in runs:
@@ -101,14 +98,14 @@ def _causes(
         cells.setdefault(_cell(run), []).append(run)
     for cell in cells.values():
         try:
-            first = run_of(cell[0].request, labels)
-        except OtherLength:
+            first = request.run_of(cell[0].request, labels)
+        except request.OtherLength:
             causes |= {run.run: "job" for run in cell}
             continue
         except studies.NoStudy:
             causes |= {run.run: "study" for run in cell}
             continue
-        except ConfigError:
+        except errors.ConfigError:
             continue
         here = [run for run in cell if run.run == replace(first, seed=run.seed).id]
         jobs = jobs_of(first, (run.seed for run in here))
@@ -117,7 +114,7 @@ def _causes(
                 kernels[first.kernel] = _identity(first.kernel)
             try:
                 then = _made_of(datafile.read_json(run.provenance)["identity"])
-            except (DamagedData, LookupError, TypeError):
+            except (errors.DamagedData, LookupError, TypeError):
                 continue
             now = _today(job, kernels[first.kernel], root_fs)
             if (then["guest"], now["guest"]) in equal:

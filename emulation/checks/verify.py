@@ -31,8 +31,7 @@ from qdisclab.emulation.errors import (
 )
 from qdisclab.emulation.host import facts
 from qdisclab.emulation.kernel import Kernel
-from qdisclab.emulation.kinds.probes import KINDS
-from qdisclab.emulation.kinds.probes.probe import Probe
+from qdisclab.emulation.kinds.probes import KINDS, probe
 from qdisclab.emulation.machine import guestcode
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Experiment, Run
@@ -220,7 +219,7 @@ def verify(
     except ConfigError as error:
         return Repetition(old.id, "gone", False, [error.what, error.todo])
     with tempfile.TemporaryDirectory(prefix="verify-") as scratch:
-        probes = tuple(Probe(kind) for kind, _ in tables(old)) if probing else ()
+        probes = tuple(probe.Probe(kind) for kind, _ in tables(old)) if probing else ()
         result = execute(run, kernel, root, Path(scratch), probes=probes)
         again = Shipped.at(run_file(Path(scratch), result.provenance))
         verdict = judge(old, again, measure, probing)

@@ -13,8 +13,7 @@ from pathlib import Path as FilePath
 from typing import Any
 
 from qdisclab.emulation import datafile
-from qdisclab.emulation.config import kinds, own
-from qdisclab.emulation.config.job import clock
+from qdisclab.emulation.config import job, kinds, own
 from qdisclab.emulation.config.points import Points, context_of, link
 from qdisclab.emulation.config.studyfile import StudyFile
 from qdisclab.emulation.config.sweep import Sweep
@@ -34,8 +33,7 @@ from qdisclab.emulation.model.run import (
 )
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from qdisclab.emulation.model.units import Duration
-from qdisclab.emulation.study import studies
-from qdisclab.emulation.study.problems import validated
+from qdisclab.emulation.study import problems, studies
 from qdisclab.emulation.study.schema import Flaw, Flaws, unknown
 from qdisclab.emulation.study.source import Path, Source, dotted
 
@@ -59,7 +57,7 @@ def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: ow
     if states:
         kinds.add(path.parent)
     source = Source.of(path)
-    file = validated(source, StudyFile, "format")
+    file = problems.validated(source, StudyFile, "format")
     if path.name == studies.FILE and file.study != path.parent.name:
         what = f"'{file.study}' lies in a folder called '{path.parent.name}'"
         source.add(("study",), what, "give both the same name")
@@ -482,7 +480,7 @@ def check(run: Run) -> None:
     if not topology.nodes and (run.switches or run.cc != NONE):
         what = f"has no host that could have the era '{run.era}' or a congestion control"
         raise ConfigError(what, where, "leave --era and --cc out")
-    clock(run, topology)
+    job.clock(run, topology)
     if not recipe.is_series(run.kernel):
         return  # what a kernel of the user's own has is not known
     topology = run.point.topology()  # without qdiscs from modules of an era

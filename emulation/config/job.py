@@ -6,15 +6,13 @@ from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.kernel import features, module, recipe
-from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model import egress, era as eras, wifi
 from qdisclab.emulation.model.control import allowed, of_linux
-from qdisclab.emulation.model.egress import Hierarchy, Radio
 from qdisclab.emulation.model.qdisc import ModuleSource
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.sysctls import releases
 from qdisclab.emulation.model.topology import Node, Port, Topology
 from qdisclab.emulation.model.tree import Attached, Tree, TreeClass
-from qdisclab.emulation.model.wifi import DRIVER
 
 FORMAT = 2  # of jobs; the guest refuses any other
 CLOCK_SLACK_MS = 10.0  # how much longer the RTT of an idle path may be if its delays have a clock
@@ -91,7 +89,7 @@ def rig(run: Run, topology: Topology) -> dict[str, Any]:
             [_port(port, f"ifb{number}-{place}") for place, port in enumerate(ends)]
             for number, ends in enumerate((*wires, *(medium.ports() for medium in topology.media)))
         ],
-        **({"drivers": [DRIVER]} if topology.media else {}),
+        **({"drivers": [wifi.DRIVER]} if topology.media else {}),
         "routes": list(map(asdict, topology.routes())),
         "queues": [{"node": port.node, "interface": port.interface} for port in topology.queues()],
         "parameters": parameters | _wire(run, topology) | _controls(run),
@@ -153,7 +151,7 @@ def _wire(run: Run, topology: Topology) -> dict[str, str]:
     """Return what a ring needs of HTB, rate and bucket; it maps files to their text."""
     if not (ring := eras.ring(run.switches)):
         return {}
-    (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, Hierarchy))
+    (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, egress.Hierarchy))
     values = {"rate_bit_s": htb.rate.bits_per_second, "bucket": htb.burst.bytes}
     return _parameters(ring, values)
 
@@ -191,11 +189,11 @@ def _port(port: Port, device: str) -> dict[str, Any]:
     }
     if port.offloads:
         fields["offloads"] = True
-    if isinstance(port.egress, Hierarchy):
+    if isinstance(port.egress, egress.Hierarchy):
         fields["classes"] = list(port.egress.classes())
     if isinstance(port.egress, Tree):
         fields["tree"] = _tree(port.egress, device)
-    if isinstance(port.egress, Radio):
+    if isinstance(port.egress, egress.Radio):
         fields["wifi"] = dict(port.egress.options)
     return fields
 

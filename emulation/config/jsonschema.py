@@ -14,8 +14,7 @@ from pydantic import TypeAdapter
 from pydantic.json_schema import GenerateJsonSchema, JsonSchemaValue
 from pydantic_core import core_schema
 
-from qdisclab.emulation.config import kinds
-from qdisclab.emulation.config.studyfile import StudyFile
+from qdisclab.emulation.config import kinds, studyfile
 from qdisclab.emulation.kinds import rigs, traffic
 from qdisclab.emulation.study import studies
 
@@ -40,7 +39,7 @@ def generate() -> dict[str, Any]:
     """Return the schema as a dictionary."""
     for folder in studies.shipped().values():
         kinds.add(folder)
-    whole = _schema(TypeAdapter(StudyFile))
+    whole = _schema(TypeAdapter(studyfile.StudyFile))
     definitions = whole["$defs"]
     rig, load = _schema(rigs.KINDS.adapter), _schema(traffic.KINDS.adapter)
     for schema in (rig, load):

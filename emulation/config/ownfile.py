@@ -8,8 +8,7 @@ import os
 from dataclasses import dataclass
 from pathlib import Path
 
-from qdisclab.emulation import project
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation import errors, project
 from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.study.source import Source
 
@@ -34,7 +33,7 @@ def path() -> Path | None:
     if text is None:
         return FILE if FILE.is_file() else None
     if text and not Path(text).is_file():
-        raise ConfigError("there is no such file", text, f"correct the variable {VARIABLE}")
+        raise errors.ConfigError("there is no such file", text, f"correct the variable {VARIABLE}")
     return Path(text) if text else None
 
 
@@ -60,7 +59,7 @@ def _read(file: Path) -> tuple[list[str], dict[str, Drawn]]:
         return papers, dict(zip(map(str, qdiscs), styles, strict=True))
     except (AttributeError, KeyError, TypeError, ValueError) as error:
         todo = f"see what `emulate check {file}` says"
-        raise ConfigError("is not valid", str(file), todo) from error
+        raise errors.ConfigError("is not valid", str(file), todo) from error
 
 
 def _drawn(place: int, section: dict[str, str]) -> Drawn:

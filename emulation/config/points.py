@@ -12,20 +12,17 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from qdisclab.emulation.config import own, parameter
-from qdisclab.emulation.config.studyfile import QdiscSection, StudyFile, options_of
+from qdisclab.emulation.config import own, parameter, studyfile
 from qdisclab.emulation.config.sweep import BUILT_IN, NAMED, OPTIONAL, TEMPLATE, Sweep
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.kinds import qdiscs, rigs, traffic as traffics
 from qdisclab.emulation.kinds.rigs.base import RigSection
-from qdisclab.emulation.model import era as eras
+from qdisclab.emulation.model import control, era as eras, wifi
 from qdisclab.emulation.model.axis import Value, digest, meaning
-from qdisclab.emulation.model.control import Control
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import DEFAULT_MEMORY, NO_LINK, NONE, Point
 from qdisclab.emulation.model.topology import Link
 from qdisclab.emulation.model.units import Rate
-from qdisclab.emulation.model.wifi import Wifi
 from qdisclab.emulation.study.problems import read
 from qdisclab.emulation.study.schema import FASTEST, Flaw, Flaws, Memory, below, refuse, unknown
 from qdisclab.emulation.study.source import Path, dotted
@@ -35,11 +32,11 @@ LONGEST_LABEL = 180  # a file system takes 255 bytes; the era, kernel and length
 _CONTROL = re.compile(r"[a-z][a-z0-9_]*")
 
 
-def context_of(file: StudyFile, folder: FilePath) -> dict[str, Any]:
+def context_of(file: studyfile.StudyFile, folder: FilePath) -> dict[str, Any]:
     """Return what rigs and traffic name of their study: its WiFi links and folder."""
     return {
         "wifi": {
-            key: Wifi(key, link.access_point, tuple(link.stations))
+            key: wifi.Wifi(key, link.access_point, tuple(link.stations))
             for key, link in file.wifi.items()
         },
         "folder": folder,
@@ -69,14 +66,14 @@ class Points:
         return {"rig": rig, "traffic": dict(self.section.traffic), "qdisc": {}}
 
     @cached_property
-    def _controls(self) -> tuple[Control, ...]:
+    def _controls(self) -> tuple[control.Control, ...]:
         """Return the study's own congestion controls."""
         sections = self.file.controls.items()
         controls = []
         for name, section in sections:
             together = tuple(other for other, of in sections if of.module == section.module)
             source = replace(module.source(self.folder / section.module), controls=together)
-            controls.append(Control(name, source, section.parameters))
+            controls.append(control.Control(name, source, section.parameters))
         return tuple(controls)
 
     def point(self, values: Sequence[Value]) -> Point:
@@ -154,8 +151,8 @@ class Points:
             raise Flaws((("qdisc",), what, own.own().outside(self.file.study, name) or todo))
         return name
 
-    def _qdisc_section(self, name: str) -> QdiscSection:
-        return self.file.qdiscs.get(name) or QdiscSection(kind=name)
+    def _qdisc_section(self, name: str) -> studyfile.QdiscSection:
+        return self.file.qdiscs.get(name) or studyfile.QdiscSection(kind=name)
 
     def _applies(self, value: Value, qdisc: str) -> bool:
         """Whether an axis of the study applies to the qdisc.
@@ -265,7 +262,7 @@ class Points:
             options = _changed(options, section.rates.get(source_rate, {}))
             for axis, settings in overrides:
                 with below(axis):
-                    options = _changed(options, options_of(section.kind, settings))
+                    options = _changed(options, studyfile.options_of(section.kind, settings))
             if kind := qdiscs.KINDS.get(section.kind):  # each is valid; now all of them together
                 wrong = (*kind.flaws(options), *kind.missing(options))
                 refuse((("qdisc", option), what, todo) for option, what, todo in wrong)

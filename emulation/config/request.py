@@ -10,15 +10,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation import datafile
+from qdisclab.emulation import datafile, errors
 from qdisclab.emulation.config.catalogue import check, experiment, varied
-from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.axis import meaning
 from qdisclab.emulation.model.run import Experiment, Point, Run
 from qdisclab.emulation.model.units import Duration
 
 
-class OtherLength(ConfigError):
+class OtherLength(errors.ConfigError):
     """A run of the length that its experiment had by default, which is another today."""
 
 
@@ -57,7 +56,7 @@ def read(path: Path) -> list[Mapping[str, Any]]:
     """Return the requests in a file; raise `ConfigError` where it has none."""
     requests = datafile.read_json(path, "write it as 'workflow/rules/run.smk' does").get("runs")
     if not isinstance(requests, list) or not requests:
-        raise ConfigError("asks for no runs", str(path), "write them below the key 'runs'")
+        raise errors.ConfigError("asks for no runs", str(path), "write them below the key 'runs'")
     return requests
 
 
@@ -83,7 +82,7 @@ def run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None = N
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"is not the provenance of a run ({type(error).__name__}: {error})"
         name = record.get("run", "") if isinstance(record, Mapping) else ""
-        raise ConfigError(what, str(name)[:200], "do the run again") from error
+        raise errors.ConfigError(what, str(name)[:200], "do the run again") from error
 
 
 def _run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None) -> Run:
@@ -102,8 +101,8 @@ def _run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None) -
     return run
 
 
-def _gone(record: Mapping[str, Any]) -> ConfigError:
-    return ConfigError("no experiment has this run any more", record["run"], "do it again")
+def _gone(record: Mapping[str, Any]) -> errors.ConfigError:
+    return errors.ConfigError("no experiment has this run any more", record["run"], "do it again")
 
 
 def kernel_of(record: Mapping[str, Any]) -> str:

@@ -14,8 +14,7 @@ from pathlib import Path
 from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import seal
 from qdisclab.emulation.host.cache import cache_dir, lock
-from qdisclab.emulation.kernel import recipe as recipes, source
-from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel import builder, recipe as recipes, source
 from qdisclab.emulation.kernel.source import Source
 
 #: Folders of the source whose files can become modules; each is read once and kept in the cache.
@@ -29,7 +28,7 @@ _LOCAL = re.compile(r'^#include "(\w+\.h)"$', re.MULTILINE)
 
 
 @contextmanager
-def folder(kernel: Kernel, path: str) -> Iterator[Path]:
+def folder(kernel: builder.Kernel, path: str) -> Iterator[Path]:
     """Give a folder with a module's file, such as net/sched/sch_skbprio.c, and a Kbuild for it.
 
     Raises `KernelBuildError` where the kernel's source does not have the file, or a patch of the
@@ -58,7 +57,7 @@ def folder(kernel: Kernel, path: str) -> Iterator[Path]:
         yield place
 
 
-def _tree(kernel: Kernel) -> Path:
+def _tree(kernel: builder.Kernel) -> Path:
     """Return the `FOLDERS` of a kernel's source, from the cache or unpacked."""
     digest = kernel.provenance["source"]["sha256"]
     cache = cache_dir("kernel") / "in-tree"
@@ -71,7 +70,7 @@ def _tree(kernel: Kernel) -> Path:
     return Path(place)
 
 
-def _package(kernel: Kernel, digest: str) -> Source:
+def _package(kernel: builder.Kernel, digest: str) -> Source:
     """Return the source that a kernel was built from."""
     folder = cache_dir("kernel") / "sources"
     path = folder / str(kernel.provenance["source"]["file"])

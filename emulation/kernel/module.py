@@ -22,14 +22,13 @@ from qdisclab.emulation.errors import DamagedCache, KernelBuildError
 from qdisclab.emulation.host import bundle, confine, seal
 from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.host.digest import sha256
-from qdisclab.emulation.kernel import intree, make
+from qdisclab.emulation.kernel import intree, make, recipe
 from qdisclab.emulation.kernel.builder import Kernel
-from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.kinds import qdiscs
 from qdisclab.emulation.model.qdisc import INPUTS, ModuleSource
 
 #: Where the product's own modules are, one folder each.
-SOURCES = RECIPE_DIR / "src"
+SOURCES = recipe.RECIPE_DIR / "src"
 
 #: Where the guest finds modules, below the folder of its job.
 PLACE = "modules"

@@ -14,9 +14,7 @@ from typing import Any
 
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import KernelBuildError
-from qdisclab.emulation.host import lock
-from qdisclab.emulation.host.cache import until_changed
-from qdisclab.emulation.host.debs import Deb
+from qdisclab.emulation.host import cache, debs, lock
 from qdisclab.emulation.host.digest import sha256
 
 #: The folder with KERNEL.toml, the fragments and the patches.
@@ -87,7 +85,7 @@ class Origin:
 
     package: str  # Debian package
     suites: tuple[str, ...]  # Debian suites in addition to those of /etc/apt
-    known: tuple[Deb, ...]  # versions of the lock, preferred first
+    known: tuple[debs.Deb, ...]  # versions of the lock, preferred first
     objects: int  # files that a build compiles, for the progress bar
 
 
@@ -210,7 +208,7 @@ def _table(folder: Path) -> dict[str, Any]:
         raise KernelBuildError(what=f"cannot be read: {error}", where=str(path)) from error
 
 
-@until_changed  # who selects runs asks for the series of each
+@cache.until_changed  # who selects runs asks for the series of each
 def _parsed(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text())
 

@@ -13,8 +13,7 @@ from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.config.request import request
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import Kernel
-from qdisclab.emulation.machine import guestcode, vm
-from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.machine import guestcode, rootfs, vm
 from qdisclab.emulation.model.run import Run
 
 #: Packages whose versions are recorded; the digest of the root file system covers all packages.
@@ -41,7 +40,7 @@ def guest_code_digest(job: dict[str, Any]) -> str:
     return total.hexdigest()[:16]
 
 
-def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+def identity(run: Run, machine: vm.Machine, kernel: Kernel, root: rootfs.RootFs) -> dict[str, Any]:
     """Return everything that the bytes of the data depend on."""
     return {
         **of_guest(job_of(run), machine, kernel),

@@ -23,9 +23,7 @@ from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation import errors
-from qdisclab.emulation.host import confine, scratch, seal
-from qdisclab.emulation.host.cpus import claim
-from qdisclab.emulation.host.pool import follow
+from qdisclab.emulation.host import confine, cpus, pool, scratch, seal
 from qdisclab.emulation.host.scratch import check, read_text, tame
 from qdisclab.emulation.kernel import builder, module
 from qdisclab.emulation.machine import busy, guestcode
@@ -252,7 +250,7 @@ def run(
     begins = "booted" if job.get("work", "run") in BOOTED else ""
     with (
         confine.refusals(),
-        claim() as cpu,
+        cpus.claim() as cpu,
         scratch.folder(memory_folder(machine.memory_mib)) as memory,
         (folder / "console").open("wb") as console,
     ):
@@ -321,7 +319,7 @@ def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:
     # hostfs keeps a file open as long as the guest remembers its inode.
     _, most = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (most, most))
-    follow(parent)
+    pool.follow(parent)
     enter()
 
 

@@ -4,8 +4,7 @@ import hashlib
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from qdisclab.emulation.kinds.qdiscs import KINDS
-from qdisclab.emulation.kinds.qdiscs.base import Expected, QdiscKind
+from qdisclab.emulation.kinds.qdiscs import KINDS, base
 from qdisclab.emulation.model.units import Option, Packets
 
 #: Files in the folder of a module that it is built from.
@@ -41,23 +40,23 @@ class Qdisc:
     module: ModuleSource | None = None  # of the user's own qdisc (`emulation.config.own`)
 
     @property
-    def about(self) -> QdiscKind:
+    def about(self) -> base.QdiscKind:
         """Return its kind; of a module of the user's own one of which nothing more is known."""
-        return KINDS.get(self.kind) or QdiscKind(self.kind)
+        return KINDS.get(self.kind) or base.QdiscKind(self.kind)
 
     def tc_arguments(self) -> tuple[str, ...]:
         """Return what follows `tc qdisc add dev X parent 1:1 handle 10:`, the kind first."""
         options = (self.about.words(name, value) for name, value in self.options)
         return (self.kind, *(word for words in options for word in words))
 
-    def expect(self) -> Expected:
+    def expect(self) -> base.Expected:
         """Return what must be read back: the kind and each option as a JSON number or boolean.
 
         A `Rate` becomes `<option>_bit_s`, a `Duration` `<option>_us`; a size (bytes), a packet
         count and a plain number keep the option's name. `noecn` becomes `"ecn": false`, but a flag
         of a kind with choices of several keeps its name.
         """
-        expected: Expected = {"kind": self.kind}
+        expected: base.Expected = {"kind": self.kind}
         for name, value in self.options:
             expected |= self.about.expect(name, value)
         return expected

@@ -5,8 +5,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
-from qdisclab.emulation.kinds.qdiscs import KINDS
-from qdisclab.emulation.kinds.qdiscs.base import QdiscKind, TcOption
+from qdisclab.emulation.kinds.qdiscs import KINDS, base
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.units import Duration, Option, Quantity, Rate, Size
 
@@ -68,9 +67,9 @@ class TreeClass:
             raise ValueError(f"class {self.classid}: sc stands for rt and ls; remove it or them")
 
     @property
-    def about(self) -> QdiscKind:
+    def about(self) -> base.QdiscKind:
         """Return the kind of its qdisc."""
-        return KINDS.get(self.kind) or QdiscKind(self.kind)
+        return KINDS.get(self.kind) or base.QdiscKind(self.kind)
 
     @property
     def rate(self) -> Rate | None:
@@ -91,7 +90,7 @@ class TreeClass:
             if isinstance(value, Curve):
                 arguments += [name, *value.words()]
             else:
-                option = TcOption(type(value), is_bare=name == "quantum")
+                option = base.TcOption(type(value), is_bare=name == "quantum")
                 arguments += option.words(name, value)
         return tuple(arguments)
 

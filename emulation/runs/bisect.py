@@ -18,8 +18,7 @@ from typing import Any, Self
 
 from qdisclab.emulation import errors
 from qdisclab.emulation.host.cache import cache_dir
-from qdisclab.emulation.kernel import tree
-from qdisclab.emulation.kernel.builder import Kernel
+from qdisclab.emulation.kernel import builder, tree
 
 #: What a step of `git bisect run` ends with, to go on.
 GOOD, BAD, SKIP = 0, 1, 125
@@ -79,7 +78,7 @@ class Step:
 
 
 #: Does the runs with a kernel, and returns what each measured.
-Measured = Callable[[Kernel], list[Mapping[str, float]]]
+Measured = Callable[[builder.Kernel], list[Mapping[str, float]]]
 
 
 def test(place: Path, condition: Condition, measured: Measured, log: Path) -> Step:

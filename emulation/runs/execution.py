@@ -19,9 +19,8 @@ from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.host import scratch, storage
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import Kernel, module
-from qdisclab.emulation.machine import provenance, vm
+from qdisclab.emulation.machine import provenance, rootfs, vm
 from qdisclab.emulation.machine.layer import Layer, names
-from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.qdisc import ModuleSource
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration, Size
@@ -129,7 +128,7 @@ class Execution:
         }
         return job
 
-    def guest(self, root: RootFs) -> GuestRoot:
+    def guest(self, root: rootfs.RootFs) -> GuestRoot:
         """Return what its programs find in their guest."""
         return GuestRoot([*(layer.path for layer in self.layers), root.path], self.files)
 
@@ -164,7 +163,7 @@ class Outcome:
 def execute(
     wanted: Execution,
     kernel: Kernel,
-    root: RootFs,
+    root: rootfs.RootFs,
     target: Path,
     warnings: Iterable[str] = (),
     hang_s: float = vm.HANG_S,

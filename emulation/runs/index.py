@@ -13,8 +13,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation import datafile
-from qdisclab.emulation.errors import ConfigError, DamagedData
+from qdisclab.emulation import datafile, errors
 from qdisclab.emulation.host.cache import digest, remembered, state
 from qdisclab.emulation.model.run import Experiment, Run, era_name, length_name, variant_name
 from qdisclab.emulation.model.units import Duration
@@ -168,7 +167,7 @@ class _Study:
         folder = studies.known().get(self.name)
         try:
             return all_labels(load(folder).experiments) if folder else {}
-        except ConfigError:
+        except errors.ConfigError:
             return {}
 
     def run(self, record: Mapping[str, Any]) -> Run | None:
@@ -177,7 +176,7 @@ class _Study:
 
         try:
             return run_of(record, self.experiments)
-        except ConfigError:
+        except errors.ConfigError:
             return None
 
     def other_length(self, label: str, length: Duration) -> str:
@@ -193,7 +192,7 @@ def _read(root: Path, study: str, jsons: list[Path]) -> tuple[list[Any], list[tu
     for path in jsons:
         try:
             rows.append(_row(root, path, datafile.read_json(path), about))
-        except DamagedData as error:
+        except errors.DamagedData as error:
             damaged.append((str(path.relative_to(root)), error.what))
     return rows, damaged
 
@@ -219,10 +218,10 @@ def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[
         int(record["seed"])
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"is not the provenance of a run ({type(error).__name__}: {error})"
-        raise DamagedData(what, str(path), "do the run again") from error
+        raise errors.DamagedData(what, str(path), "do the run again") from error
     if path.relative_to(root) != named:
         what = f"describes the run {record['run']!r}"
-        raise DamagedData(what, str(path), f"move it to its place, {named}")
+        raise errors.DamagedData(what, str(path), f"move it to its place, {named}")
     data = datafile.beside(path)
     return {
         "request": request,

@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation import datafile
+from qdisclab.emulation import datafile, errors
 from qdisclab.emulation.config import remarks
 from qdisclab.emulation.config.job import job_of, modules_of
-from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.host import scratch, storage
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import Kernel, module
@@ -23,13 +22,11 @@ from qdisclab.emulation.kinds.probes import probe
 from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.kinds.traffic import flent
 from qdisclab.emulation.kinds.traffic.programs import Programs
-from qdisclab.emulation.machine import layer, provenance, vm
-from qdisclab.emulation.machine.rootfs import RootFs
+from qdisclab.emulation.machine import layer, provenance, rootfs, vm
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.programs.guest_root import GuestRoot
 from qdisclab.emulation.programs.taken import TakenFile, mode
-from qdisclab.emulation.runs import speed
-from qdisclab.emulation.runs.index import GUESTS, KERNEL_LOGS, RunFile, run_file
+from qdisclab.emulation.runs import index, speed
 from qdisclab.emulation.study import trust
 
 
@@ -43,7 +40,7 @@ class Result:
 
 
 #: Returns what a run measured, by name.
-Measure = Callable[[RunFile], Mapping[str, float]]
+Measure = Callable[[index.RunFile], Mapping[str, float]]
 
 
 def paths(run: Run, data: Path) -> tuple[Path, Path]:
@@ -53,19 +50,19 @@ def paths(run: Run, data: Path) -> tuple[Path, Path]:
 
 def kernel_log(sha256: str) -> Path:
     """Return the path, below the data, of the kernel log with that digest; most runs share one."""
-    return Path(KERNEL_LOGS, f"{sha256[:16]}.log.gz")
+    return Path(index.KERNEL_LOGS, f"{sha256[:16]}.log.gz")
 
 
 def guest_packages(digest: str) -> Path:
     """Return the path, below the data, of the versions of all packages of the root file system with
     that digest; a run's provenance has the digest."""
-    return Path(GUESTS, f"{digest}.json")
+    return Path(index.GUESTS, f"{digest}.json")
 
 
 def execute(
     run: Run,
     kernel: Kernel,
-    root: RootFs,
+    root: rootfs.RootFs,
     data: Path,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
     keep: Path | None = None,
@@ -136,8 +133,8 @@ def execute(
                 entries[datafile.MEASURES] = numbers
             if stays and entries["data_sha256"] != sha256(target):
                 what = "came out otherwise than the run that is there, of other code or tools"
-                raise ConfigError(what, str(target), "add --again to replace that one")
-        except EmulationError as error:
+                raise errors.ConfigError(what, str(target), "add --again to replace that one")
+        except errors.EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id
             if keep is not None:
                 scratch.keep(folder, keep / run.id)
@@ -166,15 +163,15 @@ def execute(
 def require_flent(run: Run) -> None:
     """Raise `ConfigError` if it is not flent that writes the data file of `run`."""
     if not isinstance(run.traffic, flent.Flent):
-        raise ConfigError("flent does not write its data", run.id, "leave out --raw")
+        raise errors.ConfigError("flent does not write its data", run.id, "leave out --raw")
 
 
-def today(run: Run, kernel: Kernel, root: RootFs) -> dict[str, Any]:
+def today(run: Run, kernel: Kernel, root: rootfs.RootFs) -> dict[str, Any]:
     """Return the identity that `run` would have if it were done now; this builds its modules."""
     return provenance.identity(run, machine_of(run, kernel, root), kernel, root)
 
 
-def machine_of(run: Run, kernel: Kernel, root: RootFs) -> vm.Machine:
+def machine_of(run: Run, kernel: Kernel, root: rootfs.RootFs) -> vm.Machine:
     """Return the machine to boot for `run`; this builds its modules and the layer of its packages.
 
     Raises `Untrusted` if nobody has agreed to what its study executes.
@@ -272,11 +269,11 @@ def _measured(
     for name, path in more.items():
         shutil.copyfile(data.with_name(name), provenance.with_name(path.name))
     provenance.write_text(json.dumps(record))
-    numbers = dict(measure(run_file(folder / "measured", provenance)))
+    numbers = dict(measure(index.run_file(folder / "measured", provenance)))
     wrong = next((name for name, value in numbers.items() if not math.isfinite(value)), None)
     if wrong or not numbers:
         what = f"has no value of {wrong}" if wrong else "its experiment names no measure"
-        raise ConfigError(what, "", "keep its data: leave out --reduced")
+        raise errors.ConfigError(what, "", "keep its data: leave out --reduced")
     return numbers
 
 
@@ -288,7 +285,7 @@ def _keep_log(log: Path, target: Path) -> None:
         _store(packed, target)
 
 
-def _keep_packages(root: RootFs, scratch_file: Path, target: Path) -> None:
+def _keep_packages(root: rootfs.RootFs, scratch_file: Path, target: Path) -> None:
     """Store what the guest was made of, unless another run has."""
     if not target.exists():
         scratch_file.write_text(json.dumps(root.packages, indent=1, sort_keys=True) + "\n")

@@ -12,9 +12,8 @@ from typing import Any
 from qdisclab.emulation.config.job import job_of, modules_of
 from qdisclab.emulation.host import scratch
 from qdisclab.emulation.kernel import Kernel, module
-from qdisclab.emulation.machine import vm
+from qdisclab.emulation.machine import rootfs, vm
 from qdisclab.emulation.machine.layer import Layer, names
-from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.study import trust
 
@@ -26,7 +25,7 @@ def job(run: Run) -> dict[str, Any]:
     return {**job_of(run), "work": "shell", "shell": shell}
 
 
-def interact(run: Run, kernel: Kernel, root: RootFs, layers: tuple[Layer, ...]) -> int:
+def interact(run: Run, kernel: Kernel, root: rootfs.RootFs, layers: tuple[Layer, ...]) -> int:
     """Run a shell in the rig of `run` on standard input and output; return its exit status.
 
     The guest's clock follows the host's, since virtual time would not wait for somebody who types.

@@ -3,8 +3,7 @@
 import re
 from pathlib import Path
 
-from qdisclab.emulation import project
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation import errors, project
 from qdisclab.emulation.study import studies, trust
 
 #: The files of a new study, and what they call it.
@@ -23,11 +22,11 @@ def make(folder: Path) -> list[Path]:
     name, where = folder.name, "emulate new"
     if not re.fullmatch(r"[a-z][a-z0-9_-]*", name):
         todo = "write lower-case letters, digits, - and _, e.g. my-study"
-        raise ConfigError(f"'{name}' is not a name for a study", where, todo)
+        raise errors.ConfigError(f"'{name}' is not a name for a study", where, todo)
     if name in studies.shipped():
-        raise ConfigError(f"there already is a study '{name}'", where, "choose another name")
+        raise errors.ConfigError(f"there already is a study '{name}'", where, "choose another name")
     if folder.exists():
-        raise ConfigError("exists already", str(folder), "name a folder that does not exist")
+        raise errors.ConfigError("exists already", str(folder), "name a folder that does not exist")
     texts = {file: text(file, str(folder) if file == "README.md" else name) for file in FILES}
     texts |= {SCHEMA.name: SCHEMA.read_text(), ".gitignore": "data/\n"}
     for file, content in texts.items():

@@ -19,8 +19,7 @@ from typing import Any
 from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.host.digest import sha256
-from qdisclab.emulation.study import studies
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study import source, studies
 
 #: Environment variable: folders, as in PATH, below which studies are trusted: for CI, containers.
 VARIABLE = "QDISC_LAB_TRUST"
@@ -54,7 +53,7 @@ def executes(folder: Path) -> list[str]:
     Raises `ConfigError` where the study cannot be read, and for files outside the folder.
     """
     file = folder / studies.FILE
-    values = list(_nested(Source.of(file).value)) if file.exists() else []
+    values = list(_nested(source.Source.of(file).value)) if file.exists() else []
     names = [path.relative_to(folder) for path in _files(folder) if path.suffix in _CODE]
     lines = [f"on this computer: {name} ({_use(name)})" for name in names]
     for section in (value for value in values if isinstance(value, dict)):

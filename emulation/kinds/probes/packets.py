@@ -1,6 +1,5 @@
 """Every packet that enters a port's queue: a row each (`emulation.captures.packets`)."""
 
-from qdisclab.emulation.kinds.probes import capture
-from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind
+from qdisclab.emulation.kinds.probes import base, capture
 
-KIND = ProbeKind("packets", "packets[:NODE [INTERFACE]]", QUEUE, capture.places, words=2)
+KIND = base.ProbeKind("packets", "packets[:NODE [INTERFACE]]", base.QUEUE, capture.places, words=2)

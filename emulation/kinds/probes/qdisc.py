@@ -7,8 +7,7 @@ import struct
 from typing import TYPE_CHECKING, Any
 
 from qdisclab.emulation.kinds.netlink import attributes, text
-from qdisclab.emulation.kinds.probes import capture
-from qdisclab.emulation.kinds.probes.base import DEFAULT_INTERVAL, QDISC, ProbeKind
+from qdisclab.emulation.kinds.probes import base, capture
 from qdisclab.emulation.kinds.qdiscs import KINDS
 
 if TYPE_CHECKING:
@@ -51,6 +50,6 @@ def _classid(number: int) -> str:
 
 
 _FORM = "qdisc[:INTERVAL][:NODE [INTERFACE]]"
-KIND = ProbeKind(
-    "qdisc", _FORM, QDISC, capture.places, 2, DEFAULT_INTERVAL, columns=_COLUMNS, add=_add
+KIND = base.ProbeKind(
+    "qdisc", _FORM, base.QDISC, capture.places, 2, base.DEFAULT_INTERVAL, columns=_COLUMNS, add=_add
 )

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from qdisclab.emulation.captures.places import Place
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.kinds.probes import capture
-from qdisclab.emulation.kinds.probes.base import QUEUE, Where
+from qdisclab.emulation.kinds.probes import base, capture
 from qdisclab.emulation.kinds.traffic.flent import Flent
 from qdisclab.emulation.model.egress import Delay, Delays, Hierarchy, Shaper
 from qdisclab.emulation.model.run import NO_LINK, Run
@@ -38,17 +37,17 @@ FULL_BITS = 8 * 1514
 _MARKS = r"_(?:ecn_mark|ce_mark|marked|ecn_marked_packets)$"
 
 
-def first_place(run: Run) -> list[Where]:
+def first_place(run: Run) -> list[base.Where]:
     """Return the first port under test on the way of the traffic's sender to its receiver."""
     tested, topology = capture.places(run), run.topology
     ends = run.traffic.ends(topology)
-    way: list[Where] = [(of.node, of.interface) for of in topology.path(*ends)] if ends else []
+    way: list[base.Where] = [(of.node, of.interface) for of in topology.path(*ends)] if ends else []
     return next(([place] for place in way if place in tested), tested[:1])
 
 
 def check_room(run: Run, places: Sequence[dict[str, Any]]) -> None:
     """Raise `ConfigError` if the packets of all queues among `places` would not fit."""
-    ports = [port(run, (at["node"], at["interface"])) for at in places if at["kind"] == QUEUE]
+    ports = [port(run, (at["node"], at["interface"])) for at in places if at["kind"] == base.QUEUE]
     expected = sum(_expected_packets(run, each) for each in ports)
     most = min(MOST_PACKETS, shutil.disk_usage(tempfile.gettempdir()).free // RECORDS_BYTES)
     if expected > most:

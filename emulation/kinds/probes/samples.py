@@ -13,8 +13,7 @@ import numpy as np
 import pandas as pd
 
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.kinds.probes import KINDS
-from qdisclab.emulation.kinds.probes.base import QDISC, QUEUE
+from qdisclab.emulation.kinds.probes import KINDS, base
 
 _RECORD = struct.Struct("<QII")
 _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
@@ -28,7 +27,7 @@ def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFra
 
     Of a queue the counters of qdiscs were sampled. Raises `ConfigError` if the samples are damaged.
     """
-    names = {QUEUE: QDISC}
+    names = {base.QUEUE: base.QDISC}
     recorded = dict.fromkeys(place["kind"] for place in places)
     kinds = {name: KINDS[names.get(name, name)] for name in recorded}
     series = {name: kind for name, kind in kinds.items() if kind.add}

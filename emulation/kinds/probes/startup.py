@@ -5,8 +5,7 @@ from pathlib import Path
 
 from qdisclab.emulation.captures.places import Place
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.kinds.probes import queue
-from qdisclab.emulation.kinds.probes.base import QUEUE, ProbeKind, Where
+from qdisclab.emulation.kinds.probes import base, queue
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration
@@ -25,7 +24,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     queue.write_rows(startup.Row, rows, table)
 
 
-def _tested(run: Run, place: Where) -> Qdisc:
+def _tested(run: Run, place: base.Where) -> Qdisc:
     tested = getattr(queue.port(run, (place[0], str(place[1]))).egress, "qdisc", None)
     if not isinstance(tested, Qdisc):
         what = f"no queue under test at {place[0]} {place[1]}"
@@ -42,11 +41,11 @@ def _target(run: Run, tested: Qdisc) -> Duration:
     return target
 
 
-def check(run: Run, places: Sequence[Where]) -> None:
+def check(run: Run, places: Sequence[base.Where]) -> None:
     """Raise `ConfigError` unless each queue has a target."""
     for place in places:
         _target(run, _tested(run, place))
 
 
 _FORM = "startup[:NODE [INTERFACE]]"
-KIND = ProbeKind("startup", _FORM, QUEUE, queue.first_place, 2, check=check, write=write)
+KIND = base.ProbeKind("startup", _FORM, base.QUEUE, queue.first_place, 2, check=check, write=write)

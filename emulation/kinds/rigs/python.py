@@ -34,9 +34,8 @@ from qdisclab.emulation.kinds.rigs.base import RigSection
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link, Topology
 from qdisclab.emulation.model.units import Rate
-from qdisclab.emulation.study import code
+from qdisclab.emulation.study import code, trust
 from qdisclab.emulation.study.schema import Flaws, StudySection, unknown
-from qdisclab.emulation.study.trust import Untrusted
 
 MODULE = "rigs"
 
@@ -60,7 +59,7 @@ class Python(RigSection, StudySection):
             raise Flaws(((), f"the study has no {file}", f"write '{name}' into {folder / file}"))
         try:
             functions = _functions(folder)
-        except Untrusted:
+        except trust.Untrusted:
             raise
         except ConfigError as error:
             raise Flaws(((), f"{error.where}: {error.what}", error.todo)) from error

@@ -37,16 +37,15 @@ from typing import Annotated, Any, Self
 from pydantic import Field, PlainValidator, model_validator
 
 from qdisclab.emulation.kinds.rigs import queue
-from qdisclab.emulation.model import addresses
+from qdisclab.emulation.model import addresses, topology
 from qdisclab.emulation.model.qdisc import Qdisc
-from qdisclab.emulation.model.topology import Link
 from qdisclab.emulation.model.tree import Attached, Curve, Tree, TreeClass, shaping
 from qdisclab.emulation.model.units import Duration, Rate, Size
 from qdisclab.emulation.study.schema import Bytes, Flaws, Section, Span
 
 #: Stand-ins for the values of a sweep, to check whether a tree could be built.
 ANY_RATE = Rate(10**6)
-_ANY_LINK, _ANY_QUEUE = Link("1/1", ANY_RATE, ANY_RATE), Qdisc("pfifo", "pfifo")
+_ANY_LINK, _ANY_QUEUE = topology.Link("1/1", ANY_RATE, ANY_RATE), Qdisc("pfifo", "pfifo")
 _ANY_SHAPER = Qdisc("cake", "cake")
 _RATES, _CURVES = ("rate", "ceil"), ("sc", "rt", "ls", "ul")
 _OF_CLASS = (*_RATES, "burst", "cburst", "prio", "quantum", *_CURVES)
@@ -126,7 +125,7 @@ class EntrySection(Section):
             raise Flaws((("handle",), what, todo))
         return self
 
-    def tree_class(self, link: Link | None) -> TreeClass:
+    def tree_class(self, link: topology.Link | None) -> TreeClass:
         """Return the class, with rates of `link` where it names them."""
         assert self.class_ is not None
         assert self.kind is not None
@@ -156,7 +155,7 @@ class EntrySection(Section):
 def build(
     entries: Sequence[EntrySection],
     ingress: Sequence[EntrySection] | None,
-    link: Link | None,
+    link: topology.Link | None,
     queues: Mapping[Rate, Qdisc],
     words: Mapping[str, str] = MappingProxyType({}),
     wire: Rate | None = None,

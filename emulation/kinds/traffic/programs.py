@@ -51,8 +51,7 @@ from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, PlainValidator, WithJsonSchema, model_validator
 
-from qdisclab.emulation import datafile
-from qdisclab.emulation.errors import TrafficFailure, printable
+from qdisclab.emulation import datafile, errors
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kinds.rigs.base import RigSection
 from qdisclab.emulation.kinds.traffic.base import TrafficSection
@@ -279,7 +278,7 @@ class Programs(TrafficSection, StudySection):
                 last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
                 said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
                 what = f"{name}: ended with {ending} after {end_s:g} s of the load: {said}"
-                raise TrafficFailure(printable(what))
+                raise errors.TrafficFailure(errors.printable(what))
         measured = any("base_rtts_ms" in step for step in steps)
         return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}
 
