@@ -125,6 +125,7 @@ def timeouts(
     count = row = longest = place = 0
     top = oldest = None
     came_ns = since_ns = sent[0][0] if sent else 0
+    least_ns = RTO_MIN_NS + base_rtt_ns
     for time_ns, seq, payload in sent:
         while place < len(answered) and answered[place][0] <= time_ns:
             came_ns, number = answered[place]
@@ -136,11 +137,7 @@ def timeouts(
         end = seq + payload
         if top is None or _before(top, end):
             top = end
-        elif (
-            seq == oldest
-            and time_ns - came_ns > AT_ONCE_NS
-            and time_ns - since_ns >= RTO_MIN_NS + base_rtt_ns
-        ):
+        elif seq == oldest and time_ns - came_ns > AT_ONCE_NS and time_ns - since_ns >= least_ns:
             count, row, since_ns = count + 1, row + 1, time_ns
             longest = max(longest, row)
     return count, longest

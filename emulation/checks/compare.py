@@ -300,8 +300,7 @@ def _flent(path: Path) -> dict[str, Any]:
     content = datafile.read_json(path)
     series, times = content.get("results", {}), content.get("x_values", [])
     lists = [times, *(series.values() if isinstance(series, dict) else [None])]
-    if not all(isinstance(values, list) for values in lists) or not all(
-        isinstance(time, int | float) for time in times
-    ):
+    are_lists = all(isinstance(values, list) for values in lists)
+    if not (are_lists and all(isinstance(time, int | float) for time in times)):
         raise DamagedData("is not a flent data file", str(path), "do the run again")
     return content

@@ -72,9 +72,8 @@ def changed(
             today = kernels.get(shipped.series), root.digest, provenance.job_digest(job)
             if pair[0] != pair[1] and pair not in done and rest == today:
                 seconds = float(shipped.record.get("cpu_s", 0))
-                turn = sum(
-                    other.file.cell == shipped.file.cell for *_, other in pairs.get(pair, ())
-                )
+                others = (entry[-1].file.cell for entry in pairs.get(pair, ()))
+                turn = sum(other == shipped.file.cell for other in others)
                 pairs.setdefault(pair, []).append((turn, seconds, shipped.id, shipped))
     return {pair: [entry[-1] for entry in sorted(group)] for pair, group in sorted(pairs.items())}
 

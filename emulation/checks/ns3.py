@@ -96,10 +96,8 @@ def install() -> Path:
     if done.exists():
         return python
     shutil.rmtree(folder, ignore_errors=True)  # an installation that was stopped
-    for words in (
-        [sys.executable, "-m", "venv", str(folder)],
-        [str(python), "-m", "pip", "install", "--quiet", REQUIREMENT],
-    ):
+    venv = [sys.executable, "-m", "venv", str(folder)]
+    for words in (venv, [str(python), "-m", "pip", "install", "--quiet", REQUIREMENT]):
         try:
             subprocess.run(words, check=True, capture_output=True, text=True)
         except (OSError, subprocess.CalledProcessError) as error:

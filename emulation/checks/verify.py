@@ -384,9 +384,8 @@ def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list
     if not (expected and measured):
         return False, ["nothing to compare: its experiment names no measure"]
     few = len(seeds) < ENOUGH_SEEDS
-    notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, " + (
-        "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
-    )]  # fmt: skip
+    how = "within stated tolerances" if few else f"{LEVEL:.1%} prediction interval"
+    notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, {how}"]
     fits = True
     for name, (value, unit) in measured.items():
         values = [numbers[name][0] for numbers in expected if name in numbers]

@@ -284,9 +284,8 @@ class FixedSection(Section):
     eras: Annotated[tuple[str, ...], AfterValidator(_eras)] = ()
 
 
-StudyName = Annotated[
-    str, schema.matching(r"[a-z][a-z0-9_-]*", "a name", "lower-case letters, digits, - and _")
-]
+_OF_STUDY = schema.matching(r"[a-z][a-z0-9_-]*", "a name", "lower-case letters, digits, - and _")
+StudyName = Annotated[str, _OF_STUDY]
 
 
 def _format(number: Any) -> int:

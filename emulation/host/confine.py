@@ -279,11 +279,8 @@ class _Ruleset:
         self._fd = _check(_libc.syscall(_SYS_CREATE_RULESET, attributes, ctypes.c_size_t(size), 0))
         reads = _READ_FILE | _READ_DIR
         all_but = handled & ~(_EXECUTE | _MAKE_CHAR | _MAKE_BLOCK | _IOCTL_DEV)
-        for paths, rights in (
-            (reach.runs, reads | _EXECUTE),
-            (reach.reads, reads),
-            (reach.writes, all_but),
-        ):
+        rules = ((reach.runs, reads | _EXECUTE), (reach.reads, reads), (reach.writes, all_but))
+        for paths, rights in rules:
             for path in paths:
                 self._allow(path, rights & handled)
 
@@ -322,11 +319,8 @@ class _Mounts:
         _check(_libc.unshare(_UNSHARED))
         # Opened inside: files opened before belong to another namespace.
         sources = {path: os.open(path, os.O_PATH) for path in self._places}
-        for name, text in (
-            ("setgroups", "deny"),
-            ("uid_map", f"{self._ids[0]} {self._ids[0]} 1"),
-            ("gid_map", f"{self._ids[1]} {self._ids[1]} 1"),
-        ):
+        user, group = (f"{number} {number} 1" for number in self._ids)
+        for name, text in (("setgroups", "deny"), ("uid_map", user), ("gid_map", group)):
             Path("/proc/self", name).write_text(text)
         _mount(None, "/", None, _MS_REC | _MS_PRIVATE)
         top = tempfile.gettempdir()
@@ -389,12 +383,8 @@ def _become_first() -> None:
 def _limit(limits: Limits) -> None:
     # A write that is too long fails and does not kill.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    for which, most in (
-        (resource.RLIMIT_FSIZE, limits.file_bytes),
-        (resource.RLIMIT_AS, limits.memory_bytes),
-        (resource.RLIMIT_CORE, 0),
-        (resource.RLIMIT_MEMLOCK, 0),
-    ):
+    wanted = {resource.RLIMIT_FSIZE: limits.file_bytes, resource.RLIMIT_AS: limits.memory_bytes}
+    for which, most in (wanted | {resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 0}).items():
         hard = resource.getrlimit(which)[1]
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (limit, limit))

@@ -143,10 +143,8 @@ def _copy(place: str, target: Path) -> None:
     """Copy a path or an address into the new file `target`."""
     try:
         address = place if _ADDRESS.match(place) else Path(place).absolute().as_uri()
-        with (
-            urllib.request.urlopen(address, timeout=PATIENCE_S) as opened,
-            target.open("wb") as file,
-        ):
+        opened = urllib.request.urlopen(address, timeout=PATIENCE_S)
+        with opened, target.open("wb") as file:
             shutil.copyfileobj(opened, file)
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)

@@ -67,10 +67,8 @@ def build(
         place.mkdir(parents=True, exist_ok=True)
         log = place / "build.log"
         log.unlink(missing_ok=True)
-        with (
-            tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch,
-            builder.log_of_failure(log, cache / f"failed-{place.name}.log"),
-        ):
+        keeping = builder.log_of_failure(log, cache / f"failed-{place.name}.log")
+        with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch, keeping:
             progress("patch", 0)
             patched = _patched(recipe, tree, Path(scratch), log)
             progress("copy", 0)

@@ -220,11 +220,8 @@ class Topology:
                 raise ValueError(f"'{port.node}' has two ports called '{port.interface}'")
             ports.append((port.node, port.interface))
         for pair in self.pairs:
-            if (
-                not isinstance(pair, tuple)
-                or len(pair) != 2
-                or any(name not in hosts for name in pair)
-            ):
+            is_pair = isinstance(pair, tuple) and len(pair) == 2
+            if not is_pair or any(name not in hosts for name in pair):
                 raise ValueError(f"{pair!r} is not a pair of hosts")
         for place in self.observed:
             if place not in ports:

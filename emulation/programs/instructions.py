@@ -107,7 +107,7 @@ def _within(code: bytes, base: int, starts: list[int]) -> Iterator[tuple[int, st
     """Yield address and mnemonic of each such instruction in the `code` of a section at `base`."""
     decoder = capstone.Cs(capstone.CS_ARCH_X86, capstone.CS_MODE_64)
     decoder.skipdata = True
-    seen: set[int] = set()
+    seen, wanted = set[int](), (*RANDOM, *MACHINE)
     for candidate in _candidates(code):
         number = bisect_right(starts, base + candidate) - 1
         start = starts[number] - base if number >= 0 else 0
@@ -116,11 +116,7 @@ def _within(code: bytes, base: int, starts: list[int]) -> Iterator[tuple[int, st
         for address, size, mnemonic, _ in decoder.disasm_lite(window, base + start):
             if address > base + candidate:
                 break
-            if (
-                address + size > base + candidate
-                and mnemonic in (*RANDOM, *MACHINE)
-                and address not in seen
-            ):
+            if address + size > base + candidate and mnemonic in wanted and address not in seen:
                 seen.add(address)
                 yield address, mnemonic
 

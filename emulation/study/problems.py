@@ -108,10 +108,8 @@ def _path(value: Any, location: Sequence[str | int], is_key: bool = False) -> Pa
         if not tagged and isinstance(value, Mapping) and value.get("kind") == step:
             tagged = True
             continue
-        exists = (isinstance(value, Mapping) and step in value) or (
-            isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
-        )
-        if exists:
+        is_item = isinstance(value, list | tuple) and isinstance(step, int) and step < len(value)
+        if is_item or (isinstance(value, Mapping) and step in value):
             path.append(step)
             value, tagged = value[step], False
         elif number == last:

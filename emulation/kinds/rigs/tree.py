@@ -213,6 +213,5 @@ def check(
 
 def uses_sweep(*trees: Sequence[EntrySection] | None) -> bool:
     """Whether a tree has the queue under test or a rate of the sweep's link."""
-    return any(
-        entry.of_link or entry.qdisc == queue.TESTED for tree in trees for entry in tree or ()
-    )
+    entries = (entry for tree in trees for entry in tree or ())
+    return any(entry.of_link or entry.qdisc == queue.TESTED for entry in entries)
