@@ -118,11 +118,7 @@ def read(path: Path, most: int = MOST_BYTES, todo: str = _AGAIN) -> bytes:
     try:
         with open(path, "rb", opener=_regular) as file:
             packed = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
-            if not packed:
-                content = file.read(most + 1)
-            else:
-                with gzip.GzipFile(fileobj=file) as stream:
-                    content = stream.read(most + 1)
+            content = (gzip.GzipFile(fileobj=file) if packed else file).read(most + 1)
     except FileNotFoundError:
         raise DamagedData("no such file", str(path), todo) from None
     except gzip.BadGzipFile as error:

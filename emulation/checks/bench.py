@@ -361,8 +361,7 @@ def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str,
 
 def spread(values: Sequence[float | None]) -> dict[str, float] | None:
     """Return minimum, median and maximum of the repeats; None if nothing was measured."""
-    numbers = [value for value in values if value is not None]
-    if not numbers:
+    if not (numbers := [value for value in values if value is not None]):
         return None
     return {"min": min(numbers), "median": statistics.median(numbers), "max": max(numbers)}
 

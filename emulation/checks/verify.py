@@ -388,8 +388,7 @@ def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list
     notes = [f"{len(seeds)} seed{'s' * (len(seeds) != 1)}, {how}"]
     fits = True
     for name, (value, unit) in measured.items():
-        values = [numbers[name][0] for numbers in expected if name in numbers]
-        if not values:
+        if not (values := [numbers[name][0] for numbers in expected if name in numbers]):
             fits = False
             notes.append(f"{name} {value:.3f} {unit} OUTSIDE: no shipped seed has it")
             continue
@@ -487,7 +486,6 @@ def worst(verdicts: list[Repetition]) -> EmulationError | None:
         ("gone", ConfigError, "not as the studies have it today", "do it again, or remove it"),
     )
     for how, kind, what, todo in kinds:
-        bad = [of.run for of in verdicts if of.how == how and not of.equal]
-        if bad:
+        if bad := [of.run for of in verdicts if of.how == how and not of.equal]:
             return kind(what, ", ".join(bad), todo)
     return None

@@ -486,8 +486,7 @@ def check(run: Run) -> None:
     topology = run.point.topology()  # without qdiscs from modules of an era
     kinds = {qdisc.kind for qdisc in topology.qdiscs() if qdisc.module is None}
     controls = run.controls - {control.name for control in run.own_controls}
-    lacking = features.lacking(run.kernel, kinds, controls)
-    if lacking:
+    if lacking := features.lacking(run.kernel, kinds, controls):
         all_series = recipe.all_series()
         fit = [other for other in all_series if not features.lacking(other, kinds, controls)]
         hints = [own.own().outside(run.experiment.paper, name) for name in lacking]

@@ -40,8 +40,7 @@ class Choice:
     @property
     def link(self) -> Link:
         """Return the bottleneck, named as in the study files."""
-        name = f"{self.down.mbit_per_s:g}/{self.up.mbit_per_s:g}"
-        return Link(name, self.down, self.up)
+        return Link(f"{self.down.mbit_per_s:g}/{self.up.mbit_per_s:g}", self.down, self.up)
 
     def run(self) -> Run:
         """Return the run; raise `ConfigError` where a value cannot be chosen.

@@ -120,8 +120,7 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
 
     They map a file to its text. Raises `ConfigError` where one clock cannot give all delays.
     """
-    tick = eras.tick(run.switches)
-    if tick is None:
+    if (tick := eras.tick(run.switches)) is None:
         return {}
     if run.noise:
         what = "packets leave a delay at the ticks of a clock or with noise, not both"
@@ -132,14 +131,12 @@ def clock(run: Run, topology: Topology) -> dict[str, str]:
         what = f"a clock needs the same delay in each direction, the rig has {listed}"
         raise ConfigError(what, run.experiment_id, "leave its switch out of the era")
     (delay,) = delays
-    hold_us = delay.nanoseconds // 1000 - tick.nanoseconds // 2000
-    if hold_us < 0:
+    if (hold_us := delay.nanoseconds // 1000 - tick.nanoseconds // 2000) < 0:
         what = f"a clock of {tick} cannot give a delay of {delay}"
         raise ConfigError(what, run.experiment_id, "choose a finer clock")
     module = eras.clock(run.switches)
     interval = {"ticks": "tick_us", "card": "gap_us"}[module]
-    values = {"hold_us": hold_us, interval: tick.nanoseconds // 1000}
-    return _parameters(module, values)
+    return _parameters(module, {"hold_us": hold_us, interval: tick.nanoseconds // 1000})
 
 
 def _parameters(qdisc: str, values: dict[str, int]) -> dict[str, str]:
@@ -152,8 +149,7 @@ def _wire(run: Run, topology: Topology) -> dict[str, str]:
     if not (ring := eras.ring(run.switches)):
         return {}
     (htb,) = (port.egress for port in topology.ports() if isinstance(port.egress, egress.Hierarchy))
-    values = {"rate_bit_s": htb.rate.bits_per_second, "bucket": htb.burst.bytes}
-    return _parameters(ring, values)
+    return _parameters(ring, {"rate_bit_s": htb.rate.bits_per_second, "bucket": htb.burst.bytes})
 
 
 def modules_of(run: Run, topology: Topology | None = None) -> tuple[ModuleSource, ...]:

@@ -29,8 +29,7 @@ class Drawn:
 
 def path() -> Path | None:
     """Return the user's file, if there is one; raise `ConfigError` where VARIABLE names none."""
-    text = os.environ.get(VARIABLE)
-    if text is None:
+    if (text := os.environ.get(VARIABLE)) is None:
         return FILE if FILE.is_file() else None
     if text and not Path(text).is_file():
         raise errors.ConfigError("there is no such file", text, f"correct the variable {VARIABLE}")

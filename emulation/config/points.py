@@ -176,8 +176,7 @@ class Points:
 
     def _settings(self, value: Value, qdisc: str) -> dict[str, Any]:
         """Map the paths of the parameters that a value of an axis sets to their values."""
-        axis = self.file.axes.get(value.axis)
-        if axis is None:
+        if (axis := self.file.axes.get(value.axis)) is None:
             return {value.axis: value.value}
         if axis.values:
             if value.text not in axis.values:
@@ -204,8 +203,7 @@ class Points:
 
         A flaw in a parameter that an axis has set is reported at the axis.
         """
-        key = part + json.dumps(document, sort_keys=True, default=str)
-        if key not in self._parts:
+        if (key := part + json.dumps(document, sort_keys=True, default=str)) not in self._parts:
             kinds: Any = rigs.KINDS if part == "rig" else traffics.KINDS
             try:
                 self._parts[key] = read(kinds.adapter, document, kinds.form, self.context)
@@ -216,8 +214,7 @@ class Points:
     def _link(self, chosen: Mapping[str, Value]) -> Link:
         if "link" not in chosen:
             return NO_LINK
-        name = chosen["link"].text
-        if name in self.file.links:
+        if (name := chosen["link"].text) in self.file.links:
             section = self.file.links[name]
             return Link(name, section.down, section.up)
         with below("link"):
@@ -253,8 +250,7 @@ class Points:
             options: dict[str, Any] = dict(section.options)
             for axis, values in section.by.items():
                 if axis in axes:
-                    value = axes[axis].text
-                    if value not in values:
+                    if (value := axes[axis].text) not in values:
                         what = f"'{name}' has no options for {axis} {value}"
                         todo = f"add it to qdiscs.{name}.by.{axis}; it has {', '.join(values)}"
                         raise Flaws(((axis,), what, todo))

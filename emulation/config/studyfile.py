@@ -114,8 +114,7 @@ class QdiscSection(Section):
         read: dict[str, dict[str, Any]] = {}
         for name, options in rates.items():
             try:
-                rate = str(_rate(name))
-                if rate in read:
+                if (rate := str(_rate(name))) in read:
                     raise Flaws(((), f"{rate} is there twice", "remove one of the two"))
                 read[rate] = options_of(info.data["kind"], options) if "kind" in info.data else {}
             except Flaws as error:

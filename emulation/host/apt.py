@@ -70,8 +70,7 @@ class PrivateApt:
         (folder / "sources.list").touch()
         (folder / "apt.conf").write_text(_CONF.format(dir=folder))
         self.folder = folder
-        sources = _sources(etc, components, suites)
-        if not sources:
+        if not (sources := _sources(etc, components, suites)):
             todo = "add one for this release of Debian, with the component non-free"
             raise MissingTool("no Debian package source is set up", str(etc), todo)
 
@@ -135,8 +134,7 @@ class PrivateApt:
         (self.folder / "status").write_text(self._status(installed))
         self._run("install", "--yes", "--download-only", "--reinstall", "--", *packages)
         debs = tuple(sorted((self.folder / "cache/archives").glob("*.deb")))
-        missing = sorted(set(packages) - {path.name.partition("_")[0] for path in debs})
-        if missing:
+        if missing := sorted(set(packages) - {path.name.partition("_")[0] for path in debs}):
             raise _absent(missing)
         return debs
 

@@ -136,8 +136,7 @@ def wall() -> Wall:
 
     Raises `ConfigError` for an unknown name and `MissingTool` if the host lacks that wall.
     """
-    named = os.environ.get(VARIABLE)
-    if not named:
+    if not (named := os.environ.get(VARIABLE)):
         # An older Landlock lets signals through: namespaces are better then.
         whole = (Wall.LANDLOCK,) if landlock_abi() >= _WHOLE_ABI else ()
         order: tuple[Wall, ...] = (*whole, Wall.NAMESPACES, *Wall)
@@ -173,8 +172,7 @@ def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
     The process and its children stay there for good. The function may be called once. Raises what
     `wall` raises.
     """
-    kind = wall()
-    if kind is Wall.NONE:
+    if (kind := wall()) is Wall.NONE:
         return lambda: None
     rules = _Ruleset(reach) if kind is Wall.LANDLOCK else None
     mounts = _Mounts(reach) if kind is Wall.NAMESPACES else None
@@ -368,11 +366,9 @@ def _become_first() -> None:
     """
     for _ in range(2):
         _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)  # new credentials took it away
-        pid = os.fork()
-        if pid:
+        if pid := os.fork():
             os.closerange(0, 1 << 16)  # `Popen` waits for the last copy of a pipe
-            code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-            if code > _SIGNALLED:
+            if (code := os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])) > _SIGNALLED:
                 with suppress(OSError):  # the action of SIGKILL cannot be set
                     signal.signal(code - _SIGNALLED, signal.SIG_DFL)
                 os.kill(os.getpid(), code - _SIGNALLED)

@@ -134,8 +134,7 @@ class Sources:
         from urllib.error import HTTPError
         from urllib.request import urlopen
 
-        server = urlsplit(address).netloc
-        if server in self._silent:
+        if (server := urlsplit(address).netloc) in self._silent:
             yield None
             return
         answer = None

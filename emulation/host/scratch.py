@@ -105,8 +105,7 @@ def check(folder: Path) -> None:
     """
     for text in TEXTS:
         with suppress(OSError):
-            size = (folder / text).lstat().st_size
-            if size > MOST_TEXT:
+            if (folder / text).lstat().st_size > MOST_TEXT:
                 raise _too_much(f"more than {MOST_TEXT >> 20} MiB", Path(text))
     total = 0
     for number, (path, about) in enumerate(_walk(folder)):

@@ -64,8 +64,7 @@ def check(folder: Path, contents: bool = False, within_s: float = 0.0) -> None:
     if not contents and glance in (sealed_glance, _accepted.get(folder)):
         _checked[folder] = began
         return
-    current = _contents(folder)
-    if current != lines:
+    if (current := _contents(folder)) != lines:
         names = {line.split(" ", 3)[-1] for line in set(current) ^ set(lines)}
         raise _damaged(folder / min(names, default=""), "is not as it was made")
     if glance != sealed_glance:

@@ -39,8 +39,7 @@ def require_room(folder: Path) -> None:
         raise of(OSError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(existing)))
     if not os.access(existing, os.W_OK | os.X_OK):
         raise of(OSError(errno.EACCES, os.strerror(errno.EACCES), str(folder)))
-    room_mib = about.f_bavail * about.f_frsize >> 20
-    if room_mib < ROOM_MIB:
+    if (room_mib := about.f_bavail * about.f_frsize >> 20) < ROOM_MIB:
         what = f"{room_mib} MiB are free, and a run may need {ROOM_MIB}"
         raise StorageError(what, str(folder), TODO[errno.ENOSPC])
 

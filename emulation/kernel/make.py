@@ -88,8 +88,7 @@ def check_tools(tools: tuple[tuple[str, str], ...] = TOOLS) -> None:
 def first_error(log: str) -> str:
     """Return the line of a build's log with the first error, or ""."""
     lines = log.splitlines()
-    faults = (line.strip() for pattern in _ERRORS for line in lines if pattern.search(line))
-    return next(faults, "")
+    return next((line.strip() for pattern in _ERRORS for line in lines if pattern.search(line)), "")
 
 
 def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
@@ -125,8 +124,7 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
     for target in (f"KCONFIG_ALLCONFIG={wanted}", "allnoconfig"), ("olddefconfig",):
         if run(make_command(*target), tree, log):
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
-    missing = recipes.missing(recipe.options, (out / ".config").read_text())
-    if missing:
+    if missing := recipes.missing(recipe.options, (out / ".config").read_text()):
         listed = ", ".join(f"{each.name}={each.value} ({each.fragment})" for each in missing)
         todo = "look up what each depends on (its Kconfig) and ask for that too, or drop it"
         raise KernelBuildError(f"{len(missing)} options are not as asked for: {listed}", todo=todo)

@@ -45,8 +45,7 @@ def in_range(series: str, releases: str) -> bool:
 
     Raises `ValueError` if `releases` is not a range.
     """
-    match = _RANGE.fullmatch(releases)
-    if match is None:
+    if (match := _RANGE.fullmatch(releases)) is None:
         raise ValueError(f"{releases!r} is not a range of releases, such as 6.12..6.15 or 7.2..")
     first, last = match.groups()
     return parse_series(first or series) <= parse_series(series) <= parse_series(last or series)
@@ -123,8 +122,7 @@ def parse_fragment(text: str, name: str, series: str) -> list[Option]:
     for number, line in enumerate(text.splitlines(), start=1):
         if not line.strip() or line.startswith("#"):
             continue
-        match = _OPTION.fullmatch(line.rstrip())
-        if match is None:
+        if (match := _OPTION.fullmatch(line.rstrip())) is None:
             todo = "write CONFIG_NAME=y, =n, a number or a quoted string, then at most a range"
             raise KernelBuildError(f"not an option: {line.strip()!r}", f"{name}:{number}", todo)
         option, value, releases = match.groups()
@@ -185,8 +183,7 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
         covered[path.name] = covered.get(path.name, False) or applies
         if applies and not upstream:
             patches.append(Patch(path.name, path, sha256(path), host_only=mark == "host"))
-    uncovered = sorted(name for name, is_covered in covered.items() if not is_covered)
-    if uncovered:
+    if uncovered := sorted(name for name, is_covered in covered.items() if not is_covered):
         todo = f"choose from {', '.join(all_series())}; to build {series}, add one, or widen"
         todo += " a range if the patch applies and boots"
         what = f"no version for {series} of {_some(uncovered)}"

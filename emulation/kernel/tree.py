@@ -86,8 +86,7 @@ def build(
 
 def _check(tree: Path, cache: Path) -> None:
     """Raise `KernelBuildError` where `tree` cannot be a user-mode kernel, or not be built there."""
-    lacking = [name for name in _NEEDED if not (tree / name).is_file()]
-    if lacking:
+    if lacking := [name for name in _NEEDED if not (tree / name).is_file()]:
         what = f"has no {lacking[0]}, which a user-mode kernel on x86-64 is made of"
         raise KernelBuildError(what, str(tree), "name a tree with all architectures")
     built = [name for name in _BUILT if (tree / name).exists()]

@@ -162,8 +162,7 @@ def alternatives(script: str) -> dict[str, str]:
 
 def _expanded(text: str, values: dict[str, list[str]]) -> list[str]:
     """Return `text` with each value of its variables; nothing where one has none."""
-    name = re.search(r"\$\{?(\w*)", text)
-    if name is None:
+    if (name := re.search(r"\$\{?(\w*)", text)) is None:
         return [text]
     form = re.compile(rf"\$(?:{name[1]}\b|\{{{name[1]}\}})")
     filled = (form.sub(value, text) for value in values.get(name[1], ()))

@@ -31,8 +31,7 @@ class Patience:
 
     def waited_s(self) -> float:
         """Return seconds since `heard`; looks at the host at most once per `MOST_S`."""
-        passed_s = time.monotonic() - self._looked
-        if passed_s >= MOST_S:
+        if (passed_s := time.monotonic() - self._looked) >= MOST_S:
             used, ran_s, delayed_s = self._use(), 0.0, 0.0
             for pid, (ran, delayed) in used.items():
                 ran_before, delayed_before = self._used.get(pid, (0.0, 0.0))

@@ -83,8 +83,7 @@ class RootFs(Unpacked):
     def check(self) -> None:
         """Raise `MissingTool` with each tool of `TOOLS` that is missing, and its package."""
         missing = (of for of in TOOLS if not (self.path / of[0][1:]).exists())
-        listed = ", ".join(f"{tool} (package {package})" for tool, package in missing)
-        if listed:
+        if listed := ", ".join(f"{tool} (package {package})" for tool, package in missing):
             todo = "remove that folder (chmod -R u+w first): the next run makes it again"
             raise MissingTool(f"the guest lacks {listed}", str(self.path), todo)
 

@@ -72,8 +72,7 @@ class Status:
             return
         if self._begins and self._first not in ("", self._begins, "failed"):
             raise self._bad(f"does not begin with '{self._begins}'")
-        begin = os.pread(self._file, self._read, 0)
-        if hashlib.sha256(begin).digest() != self._seen.digest():
+        if hashlib.sha256(os.pread(self._file, self._read, 0)).digest() != self._seen.digest():
             raise self._bad("is not what it was")
 
     def _open(self) -> bool:

@@ -89,8 +89,7 @@ def _delay(port: Port) -> Duration:
     if isinstance(port.egress, Delay):
         return port.egress.delay
     qdiscs = port.egress.qdiscs if isinstance(port.egress, Tree) else ()
-    netems = [attached for attached in qdiscs if attached.qdisc.kind == "netem"]
-    if not netems:
+    if not (netems := [attached for attached in qdiscs if attached.qdisc.kind == "netem"]):
         return Duration(0)
     if len(netems) > 1 or netems[0].parent != "root":
         what = f"netem of {port.node} {port.interface} delays only some packets"

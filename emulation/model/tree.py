@@ -233,8 +233,7 @@ class Tree:
     @property
     def qdisc(self) -> Qdisc | None:
         """Return the queue under test, if the tree has it."""
-        tested = (inner.qdisc for inner in self.qdiscs if inner.handle == self.tested)
-        return next(tested, None)
+        return next((inner.qdisc for inner in self.qdiscs if inner.handle == self.tested), None)
 
     def with_tested(self, qdisc: Qdisc) -> "Tree":
         """Return the same tree with another queue under test."""
@@ -248,8 +247,7 @@ class Tree:
         """Return the rate of the queue under test's own shaper, else of the innermost around it."""
         qdiscs = {attached.handle: attached for attached in self.qdiscs}
         classes = {tree_class.classid: tree_class for tree_class in self.classes}
-        own = _rate_of(qdiscs[self.tested].qdisc)
-        if own is not None:
+        if (own := _rate_of(qdiscs[self.tested].qdisc)) is not None:
             return own
         place = qdiscs[self.tested].parent
         while place != "root":
@@ -270,8 +268,7 @@ def shaping(qdisc: Qdisc, rate: Rate) -> Qdisc:
 
     Raises `ValueError` for a kind without a shaper.
     """
-    option = qdisc.about.shaper
-    if not option:
+    if not (option := qdisc.about.shaper):
         what = f"{qdisc.name} ({qdisc.kind}) has no shaper of its own, and nothing around it has"
         raise ValueError(f"{what} a rate; put it into a class of htb")
     if option in dict(qdisc.options):

@@ -63,8 +63,7 @@ class Quantity:
 
     @classmethod
     def _read(cls, text: str) -> Self:
-        match = NUMBER_AND_UNIT.fullmatch(text.strip())
-        if match is None:
+        if (match := NUMBER_AND_UNIT.fullmatch(text.strip())) is None:
             raise UnitError(f"'{text}': is not a number and a unit")
         number, unit = match["number"], match["unit"]
         if unit is None:

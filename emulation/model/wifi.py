@@ -136,8 +136,7 @@ def _channel(section: Mapping[str, Any], band: Any) -> Iterator[Flaw]:
     yield from bad
     if bad:
         return
-    rate = section.get("rate_100kbit_s")
-    if rate is not None:
+    if (rate := section.get("rate_100kbit_s")) is not None:
         for name in ("mcs", "width_mhz", "short_gi"):
             if name in section:
                 what = "excludes rate_100kbit_s, which is not 802.11n"

@@ -76,8 +76,7 @@ def _read(elf: ELFFile) -> Elf:
             for _, names in section.iter_versions():
                 has.update(str(name.name) for name in names)
     machine = str(elf.header.e_machine)
-    bits = elf.elfclass
-    if bits != 64:
+    if (bits := elf.elfclass) != 64:
         machine += f" of {bits} bits"
     return Elf(machine, loader, tuple(needed), tuple(places), wants, frozenset(has))
 
@@ -153,8 +152,7 @@ def _libraries(root: GuestRoot, guest_path: str, elf: Elf) -> Iterator[Path]:
                 todo = "name its package with --package, or the file with --file and an rpath"
                 raise MissingTool(f"needs the library {library}, which the guest lacks", user, todo)
             _check_machine(place, library_elf)
-            missing = user_elf.wants.get(library, frozenset()) - library_elf.has
-            if missing:
+            if missing := user_elf.wants.get(library, frozenset()) - library_elf.has:
                 names = ", ".join(sorted(missing))
                 what = f"needs {names} of {library}, which is older in the guest"
                 raise MissingTool(what, user, _ANOTHER)

@@ -84,8 +84,7 @@ class GuestRoot:
         # Not by methods of `Path`: they raise if a name is too long or a folder is not the user's.
         done: list[str] = []
         for number, part in enumerate(parts):
-            here = PurePosixPath("/", *done, part)
-            if here in self._taken:
+            if (here := PurePosixPath("/", *done, part)) in self._taken:
                 return self._taken[here] if number == len(parts) - 1 else None
             for folder in self.folders:
                 path = folder / str(here)[1:]

@@ -60,8 +60,7 @@ def _is_file(path: Path) -> bool:
 
 
 def _take(word: str, path: Path, folder: Path, files: dict[str, TakenFile]) -> None:
-    relative = _relative(path, folder)
-    if relative is None:
+    if (relative := _relative(path, folder)) is None:
         what = "lies outside of the current folder, which is all that the guest gets a copy of"
         raise ConfigError(what, word, f"go to a folder above it, or copy it to {folder}")
     files[relative] = TakenFile(relative, path, mode(path))

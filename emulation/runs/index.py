@@ -94,8 +94,7 @@ _indexes: dict[Path, tuple[dict[str, int], Index]] = {}
 
 def index(root: Path, study: str) -> Index:
     """Return the index of the runs of `study` below the folder `root`."""
-    folder = root / study
-    if folder in _indexes:
+    if (folder := root / study) in _indexes:
         times, runs = _indexes[folder]
         if times == {place: _changed(place) for place in times}:
             return runs

@@ -190,8 +190,7 @@ def warnings_of(run: Run, machine: vm.Machine) -> list[str]:
 
     Raises `MissingTool` if the guest cannot start one.
     """
-    programs = job_of(run).get("traffic", {}).get("programs", ())
-    if not programs:
+    if not (programs := job_of(run).get("traffic", {}).get("programs", ())):
         return []
     from qdisclab.emulation.programs import instructions  # a disassembler
 

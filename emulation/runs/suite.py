@@ -128,8 +128,7 @@ def _packetdrill(
 
 
 def _tdc(file: Path) -> Case:
-    folder = next((up for up in file.parents if (up / "tdc.py").is_file()), None)
-    if folder is None:
+    if (folder := next((up for up in file.parents if (up / "tdc.py").is_file()), None)) is None:
         raise ConfigError("there is no tdc.py above it", str(file), "name a file of tc-testing")
     return Case(str(file), ("python3", "tdc.py", "-f", str(file.relative_to(folder))), str(folder))
 

@@ -48,8 +48,7 @@ def module(folder: Path, name: str) -> ModuleType:
     Raises `ConfigError` where the study has none, where the user has not agreed to it, and, with
     file and line, where it fails.
     """
-    path = path_of(folder, name)
-    if path is None:
+    if (path := path_of(folder, name)) is None:
         file = f"{name.replace('.', '/')}.py"
         raise ConfigError(f"the study has no {file}", str(folder), "write it there")
     package = _package(folder)

@@ -85,8 +85,7 @@ def inside(folder: Path, name: str) -> Path:
     """Return the path of `name` in a study's `folder`; raise `ConfigError` where it is outside."""
     path = folder / name
     below = not Path(name).is_absolute() and ".." not in Path(name).parts and "\0" not in name
-    real = Path(os.path.realpath(folder))
-    if not below or not Path(os.path.realpath(path)).is_relative_to(real):
+    if not below or not Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder)):
         what = f"'{name[:80]}' leads out of the study's folder"
         raise ConfigError(what, str(folder), "copy it into the folder and write a relative path")
     return path

@@ -24,8 +24,7 @@ class NoRig(RigSection):
 
     @model_validator(mode="after")
     def _has_no_parameters(self) -> Self:
-        names = sorted(self.model_fields_set - {"kind"})
-        if names:
+        if names := sorted(self.model_fields_set - {"kind"}):
             raise Flaws(((names[0],), "is for a rig with nodes, this has none", "remove it"))
         return self
 

@@ -51,8 +51,7 @@ class Python(RigSection, StudySection):
     @field_validator("function")
     @classmethod
     def _there(cls, name: str, info: ValidationInfo) -> str:
-        folder = (info.context or {}).get("folder")
-        if folder is None:
+        if (folder := (info.context or {}).get("folder")) is None:
             return name
         if code.path_of(folder, MODULE) is None:
             file = f"{MODULE}.py"

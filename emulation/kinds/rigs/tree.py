@@ -131,8 +131,7 @@ class EntrySection(Section):
         assert self.kind is not None
         options: list[tuple[str, Rate | Size | int | Curve]] = []
         for name in _OF_CLASS:
-            value = getattr(self, name)
-            if value is None:
+            if (value := getattr(self, name)) is None:
                 continue
             if name in _RATES:
                 value = queue.rate_of(value, link)
@@ -190,8 +189,7 @@ def build(
     tree = Tree(tuple(qdiscs), classes, filled, arriving, tested, wire)
     if not tested:
         return tree
-    rate = tree.rate_around_tested()
-    if rate is None:
+    if (rate := tree.rate_around_tested()) is None:
         raise ValueError("nothing around the queue under test has a rate; put it into a class")
     if not queues:
         return tree

@@ -41,8 +41,7 @@ def rows(folder: Path) -> Iterator[dict[str, Any]]:
         if path.name == "stdout" and path.parent.parent == folder:
             with path.open("rb") as file:
                 for line in file:
-                    row = _row(line)
-                    if row is not None:
+                    if (row := _row(line)) is not None:
                         yield {"program": path.parent.name, **row}
 
 

@@ -178,8 +178,7 @@ class Programs(TrafficSection, StudySection):
         self.check_length(self.length)
         nodes = [node.name for node in topology.nodes if not node.switches]
         taken = (*WORDS, *dict(self.words))
-        shadowed = sorted(set(nodes) & set(taken))
-        if shadowed:
+        if shadowed := sorted(set(nodes) & set(taken)):
             what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(taken)}"))
         if self.idle_pings and not self.pairs:
@@ -200,8 +199,7 @@ class Programs(TrafficSection, StudySection):
                 for name in addresses.names(text):
                     if name not in by_name and name.partition(".")[0] in nodes and "." in name:
                         raise Flaws((where, *unknown("address", name, by_name)))
-            name = name_of(command)
-            if name in seen:
+            if (name := name_of(command)) in seen:
                 what = f"another program is called '{name}', too"
                 raise Flaws((where, what, "write another 'name'"))
             after = command.after
