@@ -28,18 +28,12 @@ from qdisclab.emulation.errors import DamagedData, GuestFailure, TrafficFailure
 #: Bytes that a record has of a packet: all headers, and of TCP the timestamp of a SYN, too.
 HEAD = 72
 #: `struct passage` of the module.
-RECORD = np.dtype(
-    [
-        ("time_ns", "<u8"),
-        ("length", "<u4"),
-        ("packets", "<u4"),  # in the queue before this one entered
-        ("bytes", "<u4"),
-        ("segment", "<u2"),  # bytes of payload of each segment of a superpacket, or 0
-        ("event", "u1"),
-        ("kept", "u1"),
-        ("content", "u1", HEAD),
-    ]
-)
+RECORD = np.dtype([
+    ("time_ns", "<u8"), ("length", "<u4"),
+    ("packets", "<u4"), ("bytes", "<u4"),  # in the queue before this one entered
+    ("segment", "<u2"),  # bytes of payload of each segment of a superpacket, or 0
+    ("event", "u1"), ("kept", "u1"), ("content", "u1", HEAD),
+])  # fmt: skip
 ENTERED, LEFT, REFUSED, CAME, SAMPLED = range(5)  # enum passage_event
 
 #: What became of a packet. `queued`: it was in the queue when the run read its counters.

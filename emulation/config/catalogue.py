@@ -154,22 +154,16 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
     if flaws:
         return None
     experiment = Experiment(
-        paper=file.study,
-        name=name,
-        title=section.title,
-        section=section.section,
+        paper=file.study, name=name, title=section.title, section=section.section,
         folder="" if folder.parent == studies.SHIPPED else str(folder),
-        points=tuple(points.values()),
-        seeds=tuple(range(1, section.repetitions + 1)),
-        restores=tuple(section.restores),
+        points=tuple(points.values()), seeds=tuple(range(1, section.repetitions + 1)),
+        restores=tuple(section.restores), probes=tuple(section.probes),
         kernel=section.kernel or file.kernel or DEFAULT_KERNEL,
-        measure=section.measure,
-        unloaded=section.unloaded,
-        probes=tuple(section.probes),
+        measure=section.measure, unloaded=section.unloaded,
         vary=lambda point, requested: tuple(
             maker.point(values) for values in sweep.varied(values_of[point.key], requested)
         ),
-    )
+    )  # fmt: skip
     _check_probes(experiment, source)
     return experiment
 

@@ -195,13 +195,11 @@ def _port(port: Port, device: str) -> dict[str, Any]:
 
 
 def _qdisc(attached: Attached) -> dict[str, Any]:
+    qdisc = attached.qdisc
     return {
-        "parent": attached.parent,
-        "handle": attached.handle,
-        "kind": attached.qdisc.kind,
-        "arguments": list(attached.qdisc.tc_arguments()[1:]),
-        "expect": attached.qdisc.expect(),
-    }
+        "parent": attached.parent, "handle": attached.handle, "kind": qdisc.kind,
+        "arguments": list(qdisc.tc_arguments()[1:]), "expect": qdisc.expect(),
+    }  # fmt: skip
 
 
 def _tree(tree: Tree, device: str) -> dict[str, Any]:
@@ -219,9 +217,6 @@ def _tree(tree: Tree, device: str) -> dict[str, Any]:
 
 def _class(tree_class: TreeClass) -> dict[str, Any]:
     return {
-        "parent": tree_class.parent,
-        "classid": tree_class.classid,
-        "kind": tree_class.kind,
-        "arguments": list(tree_class.words()),
-        "expect": tree_class.expect(),
-    }
+        "parent": tree_class.parent, "classid": tree_class.classid, "kind": tree_class.kind,
+        "arguments": list(tree_class.words()), "expect": tree_class.expect(),
+    }  # fmt: skip

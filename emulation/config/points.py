@@ -123,21 +123,11 @@ class Points:
         outside = (of.axis for of in asked if of.text not in self.sweep.all_values(of.axis))
         label, _, qdisc_part, _ = self._id(applied)
         point = Point(
-            label=label,
-            link=link,
-            qdisc=qdisc_part,
-            cc=cc,
-            queues=queues,
-            rig=rig,
-            traffic=traffic,
-            memory=memory,
-            era=era,
-            axes=tuple((value.axis, value.text) for value in applied),
-            outside=tuple(outside),
+            label=label, link=link, qdisc=qdisc_part, cc=cc, queues=queues, rig=rig,
+            traffic=traffic, memory=memory, era=era, borrowed=borrowed, controls=self._controls,
+            axes=tuple((value.axis, value.text) for value in applied), outside=tuple(outside),
             settings=tuple((of.axis, of.value) for of in asked if of.axis not in BUILT_IN),
-            borrowed=borrowed,
-            controls=self._controls,
-        )
+        )  # fmt: skip
         _check(point, set_by)
         return point
 

@@ -108,18 +108,12 @@ class Execution:
             about = [{"name": each.name, "digest": each.digest} for each in own]
             job["modules"] = [*job.get("modules", ()), *about]
         program = {
-            "name": NAME,
-            "node": self.node,
-            "command": list(self.command),
-            "environment": ENVIRONMENT,
-            "start_s": 0.0 if self.rig else START_S,
-            "after": None,
-            "after_node": None,
-            "until": "end",
+            "name": NAME, "node": self.node, "command": list(self.command),
+            "environment": ENVIRONMENT, "start_s": 0.0 if self.rig else START_S,
+            "after": None, "after_node": None, "until": "end",
             "statuses": None,  # any exit status is accepted and recorded
-            "deadline_s": self.timeout.seconds,
-            "keeps": ["**"],
-        }
+            "deadline_s": self.timeout.seconds, "keeps": ["**"],
+        }  # fmt: skip
         job["traffic"] = {
             "tool": TOOL,
             "length_s": self.timeout.seconds,

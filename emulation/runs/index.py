@@ -236,13 +236,7 @@ def _run_file(root: Path, row: Mapping[str, Any]) -> RunFile:
     provenance = root / f"{request['run']}.json"
     same = {name: request[name] for name in ("paper", "link", "qdisc", "cc", "seed", "run")}
     return RunFile(
-        **same,
-        experiment=row["label"],
-        era=era_name(request["era"], request["kernel"]),
-        data=provenance.with_name(row["data"]),
-        provenance=provenance,
-        length=row["length"],
-        is_reduced=row["reduced"],
-        request=request,
-        root=root,
-    )
+        **same, experiment=row["label"], era=era_name(request["era"], request["kernel"]),
+        data=provenance.with_name(row["data"]), provenance=provenance, length=row["length"],
+        is_reduced=row["reduced"], request=request, root=root,
+    )  # fmt: skip

@@ -140,11 +140,6 @@ class Dumbbell(BottleneckRig):
         ends = [*((host, "eth0") for host in senders), *((host, device) for host in receivers)]
         names = (*senders, *middle, *receivers)
         nodes = (Node(node, node in ROUTERS, node.startswith("switch")) for node in names)
-        return Topology(
-            name,
-            tuple(nodes),
-            wires,
-            pairs=tuple(zip(senders, receivers, strict=True)),
-            observed=(*((port.node, port.interface) for port in observed), *ends),
-            media=media,
-        )
+        places = (*((port.node, port.interface) for port in observed), *ends)
+        pairs = tuple(zip(senders, receivers, strict=True))
+        return Topology(name, tuple(nodes), wires, pairs, places, media)

@@ -123,12 +123,9 @@ class ClientSection(Section):
             )
             after = AfterSection.model_validate({**(port or {}), "on": self.to})
         yield CommandSection(
-            name=name,
-            node=self.from_,
-            command=[*client, *self.options],
-            start=self.start,
-            after=after,
-        )
+            name=name, node=self.from_, command=[*client, *self.options],
+            start=self.start, after=after,
+        )  # fmt: skip
 
 
 class IperfSection(ClientSection):
