@@ -107,14 +107,9 @@ class Flows:
 
 
 def follow(
-    path: Path,
-    samples: Sequence[Totals],
-    last: Totals,
-    root: str,
-    where: places.Place,
-    *,
+    path: Path, samples: Sequence[Totals], last: Totals, root: str, where: places.Place, *,
     fifo: bool = False,
-) -> Passages:
+) -> Passages:  # fmt: skip
     """Follow the packets of the records at `path` through the qdiscs of `where`, of kind `root`.
 
     `fifo`: whether these keep all packets in their order.

@@ -282,18 +282,12 @@ def all_labels(experiments: Iterable[Experiment]) -> dict[str, Experiment]:
 
 
 def select(
-    experiment: Experiment,
-    *,
-    link: str | Iterable[str] | None = None,
-    qdisc: str | Iterable[str] | None = None,
-    cc: str | Iterable[str] | None = None,
-    seed: int | Iterable[int] | None = None,
-    length: Duration | None = None,
-    era: str | None = None,
-    kernel: str | None = None,
-    settings: Mapping[str, Sequence[Any]] | None = None,
+    experiment: Experiment, *, link: str | Iterable[str] | None = None,
+    qdisc: str | Iterable[str] | None = None, cc: str | Iterable[str] | None = None,
+    seed: int | Iterable[int] | None = None, length: Duration | None = None, era: str | None = None,
+    kernel: str | None = None, settings: Mapping[str, Sequence[Any]] | None = None,
     lacking: dict[str, Lacking] | None = None,
-) -> tuple[Run, ...]:
+) -> tuple[Run, ...]:  # fmt: skip
     """Return the runs of `experiment` with the given values; None takes the experiment's own.
 
     A value need not be part of the sweep; `settings` gives values of further axes and parameters

@@ -211,14 +211,10 @@ class Points:
             return link(name)
 
     def _queues(
-        self,
-        name: str,
-        link: Link,
-        rig: RigSection,
-        overrides: Sequence[tuple[str, Mapping[str, Any]]],
-        chosen: Mapping[str, Value],
+        self, name: str, link: Link, rig: RigSection,
+        overrides: Sequence[tuple[str, Mapping[str, Any]]], chosen: Mapping[str, Value],
         applied: Sequence[Value],
-    ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:
+    ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:  # fmt: skip
         """Return the qdisc under test at each rate, and the rates whose options others borrow."""
         if name == NONE or not rig.tested:
             return (), ()

@@ -165,15 +165,10 @@ def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
 
 
 def build(
-    series: str | None = None,
-    source: Path | None = None,
-    jobs: int | None = None,
-    progress: Progress = quiet,
-    keep_source: bool = False,
-    cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR,
-    config: Path | None = None,
-) -> Kernel:
+    series: str | None = None, source: Path | None = None, jobs: int | None = None,
+    progress: Progress = quiet, keep_source: bool = False, cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR, config: Path | None = None,
+) -> Kernel:  # fmt: skip
     """Return the kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
 
     `source` is a tarball or .deb to use instead of the package of KERNEL.toml, and `config` a file
@@ -227,14 +222,9 @@ def is_buildable(folder: Path) -> bool:
 
 
 def _build(
-    recipe: Recipe,
-    source: Source,
-    scratch: Path,
-    cache: Path,
-    jobs: int | None,
-    progress: Progress,
-    keep_source: bool,
-) -> Kernel:
+    recipe: Recipe, source: Source, scratch: Path, cache: Path, jobs: int | None,
+    progress: Progress, keep_source: bool,
+) -> Kernel:  # fmt: skip
     begin = time.monotonic()
     progress("unpack", 0)
     tree = sources.unpack(source, scratch)

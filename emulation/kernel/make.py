@@ -214,12 +214,9 @@ def reach(folder: Path, *runs: Path) -> confine.Reach:
 
 
 def run(
-    command: list[str],
-    folder: Path,
-    log: Path,
-    line: Callable[[str], None] | None = None,
+    command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None,
     reach: confine.Reach | None = None,
-) -> int:
+) -> int:  # fmt: skip
     """Run `command` in `folder`, append its output to `log`, and return its exit status.
 
     `line` is called with each line of the output; with `reach` the command can use nothing else of

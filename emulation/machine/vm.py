@@ -171,14 +171,9 @@ class Ending:
 
 
 def prepare(
-    folder: Path,
-    root: Path,
-    job: dict[str, Any],
-    modules: Iterable[module.Module] = (),
-    script: str | None = None,
-    files: Iterable[tuple[str, Path]] = (),
-    layers: Iterable[Path] = (),
-) -> None:
+    folder: Path, root: Path, job: dict[str, Any], modules: Iterable[module.Module] = (),
+    script: str | None = None, files: Iterable[tuple[str, Path]] = (), layers: Iterable[Path] = (),
+) -> None:  # fmt: skip
     """Lay out the scratch `folder` of a guest: its root, its job and the code that does the job.
 
     `script`: the Python program of a job whose work is `script`; `files`: (name in the guest, path)
@@ -230,12 +225,9 @@ def command(machine: Machine) -> list[str]:
 
 
 def run(
-    machine: Machine,
-    folder: Path,
-    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
-    hang_s: float = HANG_S,
-    on_poll: Callable[[int], None] = lambda pid: None,
-) -> Ending:
+    machine: Machine, folder: Path, on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    hang_s: float = HANG_S, on_poll: Callable[[int], None] = lambda pid: None,
+) -> Ending:  # fmt: skip
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
@@ -324,15 +316,10 @@ def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:
 
 
 def _watch(
-    process: subprocess.Popen[bytes],
-    folder: Path,
-    begins: str,
-    ending: Ending,
-    on_step: Callable[[dict[str, Any]], None],
-    hang_s: float,
-    on_poll: Callable[[int], None],
+    process: subprocess.Popen[bytes], folder: Path, begins: str, ending: Ending,
+    on_step: Callable[[dict[str, Any]], None], hang_s: float, on_poll: Callable[[int], None],
     may_crash: bool = False,
-) -> None:
+) -> None:  # fmt: skip
     """Follow the guest's status, which `begins` with that step, until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
     with _end_of(process.pid) as end, Status(folder / "job" / "status", begins) as status:

@@ -155,14 +155,9 @@ class Outcome:
 
 
 def execute(
-    wanted: Execution,
-    kernel: Kernel,
-    root: rootfs.RootFs,
-    target: Path,
-    warnings: Iterable[str] = (),
-    hang_s: float = vm.HANG_S,
-    keep: Path | None = None,
-) -> Outcome:
+    wanted: Execution, kernel: Kernel, root: rootfs.RootFs, target: Path,
+    warnings: Iterable[str] = (), hang_s: float = vm.HANG_S, keep: Path | None = None,
+) -> Outcome:  # fmt: skip
     """Do the execution `wanted`; its outcome goes into the folder `target`, which must not exist.
 
     `warnings` go into the record, `hang_s` is passed to `vm.run`, and `keep` is a folder for the

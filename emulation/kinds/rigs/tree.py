@@ -152,13 +152,10 @@ class EntrySection(Section):
 
 
 def build(
-    entries: Sequence[EntrySection],
-    ingress: Sequence[EntrySection] | None,
-    link: topology.Link | None,
-    queues: Mapping[Rate, Qdisc],
-    words: Mapping[str, str] = MappingProxyType({}),
-    wire: Rate | None = None,
-) -> Tree:
+    entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | None,
+    link: topology.Link | None, queues: Mapping[Rate, Qdisc],
+    words: Mapping[str, str] = MappingProxyType({}), wire: Rate | None = None,
+) -> Tree:  # fmt: skip
     """Return the tree, with the one for arriving packets; `queues` maps rates to tested qdiscs.
 
     `words` are addresses for the names in filters, `wire` is the rate of the wire. Raises
