@@ -32,12 +32,10 @@ def jobs_of(run: Run, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
             yield run.traffic.job(seeded, topology)
             continue
         yield {
-            **rig_part,
-            "seed": seeded.seed,
+            **rig_part, "seed": seeded.seed,
             "parameters": {**rig_part["parameters"], **run.traffic.parameters()},
-            "sysctls": _sysctls(seeded, topology),
-            "traffic": _traffic(seeded, topology),
-        }
+            "sysctls": _sysctls(seeded, topology), "traffic": _traffic(seeded, topology),
+        }  # fmt: skip
 
 
 def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
@@ -176,13 +174,11 @@ def _port(port: Port, device: str) -> dict[str, Any]:
     `device` receives arriving packets, where a tree has an `ingress`.
     """
     fields: dict[str, Any] = {
-        "node": port.node,
-        "interface": port.interface,
-        "addresses": list(port.addresses),
+        "node": port.node, "interface": port.interface, "addresses": list(port.addresses),
         "txqueuelen": port.txqueuelen.count,
         "qdiscs": [_qdisc(attached) for attached in port.egress.attached()],
         "filters": list(port.egress.filters()),
-    }
+    }  # fmt: skip
     if port.offloads:
         fields["offloads"] = True
     if isinstance(port.egress, egress.Hierarchy):

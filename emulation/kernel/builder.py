@@ -285,13 +285,10 @@ def record(
 ) -> dict[str, Any]:
     """Return the content of `kernel.json` for the folder of `compiled`."""
     return {
-        "release": release,
-        "source": source,
-        "inputs": inputs,
-        "full_config_sha256": sha256(result / "config"),
-        "binary_sha256": sha256(result / "linux"),
+        "release": release, "source": source, "inputs": inputs,
+        "full_config_sha256": sha256(result / "config"), "binary_sha256": sha256(result / "linux"),
         "build_seconds": round(seconds, 1),
-    }
+    }  # fmt: skip
 
 
 def install(result: Path, place: Path, provenance: dict[str, Any]) -> Kernel:

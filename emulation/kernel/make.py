@@ -156,12 +156,9 @@ def compile_tree(
     profile = recipe.profile(compiler_version() or "")
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
     words = make_command(
-        f"-j{jobs or len(os.sched_getaffinity(0))}",
-        f"KCFLAGS={maps}",
-        f"KAFLAGS={maps}",
-        *(use_profile(profile.path, tree) if profile else ()),
-        "linux",
-    )
+        f"-j{jobs or len(os.sched_getaffinity(0))}", f"KCFLAGS={maps}", f"KAFLAGS={maps}",
+        *(use_profile(profile.path, tree) if profile else ()), "linux",
+    )  # fmt: skip
     compiled = 0
 
     def count(line: str) -> None:
@@ -205,12 +202,9 @@ def reach(folder: Path, *runs: Path) -> confine.Reach:
     prefixes = {path.parent.parent for path in tools if path.parents[-2] not in _SYSTEM}
     own = (path for prefix in prefixes for part in _OF_COMPILERS for path in prefix.glob(part))
     return confine.Reach(
-        folder,
-        runs=(*_SYSTEM, *own, *runs),
-        reads=_SYSTEM_FILES,
-        writes=(folder, Path("/dev/null")),
-        builds=True,
-    )
+        folder, runs=(*_SYSTEM, *own, *runs), reads=_SYSTEM_FILES,
+        writes=(folder, Path("/dev/null")), builds=True,
+    )  # fmt: skip
 
 
 def run(

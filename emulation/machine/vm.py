@@ -299,11 +299,9 @@ def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
     loader, libraries = confine.libraries(machine.kernel)
     linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
     return confine.Reach(
-        folder,
-        runs=(machine.kernel, *loader),
-        reads=(folder, *linked, *libraries, *READ),
+        folder, runs=(machine.kernel, *loader), reads=(folder, *linked, *libraries, *READ),
         writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
-    )
+    )  # fmt: skip
 
 
 def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:

@@ -115,11 +115,9 @@ class Execution:
             "deadline_s": self.timeout.seconds, "keeps": ["**"],
         }  # fmt: skip
         job["traffic"] = {
-            "tool": TOOL,
-            "length_s": self.timeout.seconds,
-            "programs": [program],
+            "tool": TOOL, "length_s": self.timeout.seconds, "programs": [program],
             "files": [{"path": file.path, "mode": file.mode} for file in self.files],
-        }
+        }  # fmt: skip
         return job
 
     def guest(self, root: rootfs.RootFs) -> GuestRoot:

@@ -223,12 +223,10 @@ def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[
         raise errors.DamagedData(what, str(path), f"move it to its place, {named}")
     data = datafile.beside(path)
     return {
-        "request": request,
-        "label": label,
+        "request": request, "label": label,
         "length": record["length"] if "length" in record else about.other_length(label, length),
-        "data": data.name,
-        "reduced": datafile.MEASURES in record and not data.exists(),
-    }
+        "data": data.name, "reduced": datafile.MEASURES in record and not data.exists(),
+    }  # fmt: skip
 
 
 def _run_file(root: Path, row: Mapping[str, Any]) -> RunFile:
