@@ -111,8 +111,8 @@ def release(tree: Path) -> str:
         text = (tree / "Makefile").read_text()
     except OSError:
         text = ""
-    set_ = re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text, re.M)
-    values: dict[str, str] = dict(set_)
+    found = re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text, re.M)
+    values: dict[str, str] = dict(found)
     if not {"VERSION", "PATCHLEVEL"} <= values.keys():
         what, todo = "is not the source of a kernel", "name the folder with Linux' own Makefile"
         raise KernelBuildError(what, str(tree), todo)
