@@ -202,10 +202,10 @@ def _place(source: Source, name: str, path: Path, values: Sequence[Value]) -> Pa
         return own_path
     sweep: Path = ("experiments", name, "sweep")
     value = {value.axis: value for value in values}.get(str(first))
-    for block in (sweep, *((*sweep, number) for number in range(64))) if value else ():
+    for block in (sweep, *((*sweep, number) for number in range(64))):
         items = (*block, str(first))
         for place in (*((*items, number) for number in range(64)), items):
-            if place in source.lines and _value_at(source.value, place) == value.value:
+            if value and place in source.lines and _value_at(source.value, place) == value.value:
                 return place
     return (*sweep, *path) if first != "sweep" else sweep
 

@@ -329,6 +329,7 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
     except ValueError as error:
         raise Flaws((("rig",), str(error), "correct the rig")) from None
     nodes = [node.name for node in topology.nodes]
+    named: dict[str, dict[str, Any]]
     named = {"eras": dict(point.rig.eras), "hosts": dict(point.rig.hosts)}
     wrong = ((key, node) for key, of in named.items() for node in of if node not in nodes)
     flaws: list[Flaw] = [(("rig", *at), *unknown("node", at[1], nodes)) for at in wrong]
@@ -337,9 +338,9 @@ def _check(point: Point, set_by: Mapping[Path, str]) -> None:
     except Flaws as error:
         flaws += error.below("traffic")
     else:
-        ends = None if point.rig.base_rtts else point.traffic.ends(topology)
         try:
-            _ = topology.base_rtt(*ends) if ends else None
+            if not point.rig.base_rtts and (ends := point.traffic.ends(topology)):
+                topology.base_rtt(*ends)
         except ValueError as error:
             flaws.append((("rig",), str(error), "put netem at the root of its port"))
     if point.rig.tested and not topology.queues():

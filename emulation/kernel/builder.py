@@ -190,8 +190,8 @@ def build(
 
         packed.check()
         try:
-            place = str(packed.archive)
-            return archive.fetch(place, packed.sha256, cache, folder, f"{recipe.series}/")
+            origin = str(packed.archive)
+            return archive.fetch(origin, packed.sha256, cache, folder, f"{recipe.series}/")
         except KernelBuildError as error:
             raise bundle.outdated(f"kernel of {recipe.series}") from error
     make.check_tools()
@@ -240,7 +240,7 @@ def _build(
         progress("patch", 0)
         make.apply_patches(recipe, tree, log)
         result = compiled(recipe, tree, scratch, log, jobs, progress)
-    about = {"file": source.path.name, "version": source.version}
+    about: dict[str, Any] = {"file": source.path.name, "version": source.version}
     about |= {"sha256": source.sha256, "known": source.known}
     if keep_source:
         shutil.rmtree(tree / "build")
