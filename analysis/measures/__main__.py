@@ -18,9 +18,7 @@ from qdisclab.emulation.errors import command
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qdisclab.analysis.measures", description=__doc__
-    )
+    parser = argparse.ArgumentParser("python -m qdisclab.analysis.measures", description=__doc__)
     parser.add_argument("--data", type=Path, default=Path("data"), help="where runs are")
     parser.add_argument("--output", type=Path, required=True, help="where the tables go")
     parser.add_argument("--jobs", type=int, help="processes that read runs (default: one per core)")

@@ -46,11 +46,9 @@ def factor(
     """Return the factor by which a `printed` ratio may differ from ours, either way, of the
     `ratios` of our seeds: as `allowed`, in logarithms."""
     logs = np.log(np.asarray(ratios, dtype=np.float64))
-    reading = np.log1p(reading_error / printed)
-    reach = (
-        spread(logs.std(ddof=1), logs.size, repetitions=repetitions) if logs.size > 1 else np.nan
-    )
-    return float(np.exp(allowed(reading, reach)))
+    std = logs.std(ddof=1) if logs.size > 1 else np.nan
+    reach = spread(std, logs.size, repetitions=repetitions)
+    return float(np.exp(allowed(np.log1p(reading_error / printed), reach)))
 
 
 def unseen(step: float, seeds: int) -> float:

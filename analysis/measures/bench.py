@@ -8,7 +8,7 @@ beside its data.
 
 import re
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -17,7 +17,7 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs.dataset import RunFile, read_record
-from qdisclab.analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, read_flent
+from qdisclab.analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, Series, read_flent
 from qdisclab.emulation.datafile import read_json
 
 BEFORE_S: Final = (0.0, 4.5)
@@ -59,10 +59,10 @@ METRICS: Final = {
             ("mark_percent", "packets marked", "%"),
             ("backlog_kb", "mean backlog", "kB"),
             ("pie_probability_percent", "PIE's mean probability", "%"),
-            ("cubic_be_mbit_s", "goodput of the flow of CUBIC", "Mbit/s"),
-            ("bbr_be_mbit_s", "goodput of the flow of BBR", "Mbit/s"),
-            ("reno_be_mbit_s", "goodput of the flow of Reno", "Mbit/s"),
-            ("westwood_be_mbit_s", "goodput of the flow of Westwood", "Mbit/s"),
+            *(
+                (f"{cc.lower()}_be_mbit_s", f"goodput of the flow of {cc}", "Mbit/s")
+                for cc in ("CUBIC", "BBR", "Reno", "Westwood")
+            ),
             *((f"flow_{n}_mbit_s", f"goodput of flow {n}", "Mbit/s") for n in range(1, 5)),
         )
     },
@@ -104,8 +104,7 @@ def latencies(
     if len(probes) != 1:
         return {}  # several are of paths of their own
     (probe,) = probes
-    idle_ms = _within(probe.time_s, probe.value, BEFORE_S)
-    loaded_ms = _within(probe.time_s, probe.value, window)
+    idle_ms, loaded_ms = _within(probe, BEFORE_S), _within(probe, window)
     if not idle_ms.size or not loaded_ms.size:
         raise DataError.of(Path(flent.test), "no ping was answered in a window", RERUN)
     median = float(np.median(idle_ms))
@@ -116,9 +115,7 @@ def latencies(
         "icmp_induced_mean_ms": float(induced.mean()),
         **{f"icmp_induced_p{q}_ms": float(np.percentile(induced, q)) for q in (50, 95, 99)},
         "icmp_induced_max_ms": float(induced.max()),
-        "icmp_induced_mean_load_ms": float(
-            _within(probe.time_s, probe.value, load).mean() - median
-        ),
+        "icmp_induced_mean_load_ms": float(_within(probe, load).mean() - median),
         "icmp_mean_minus_min_ms": float(loaded_ms.mean() - probe.value.min()),
         "icmp_loss_percent": float(100 * max(0.0, 1 - loaded_ms.size / max(steps, 1))),
     }
@@ -134,11 +131,9 @@ def goodputs(
         flows = [series for series in flent.series if series.kind == kind]
         if not flows:
             continue
-        means = [_mean(_within(flow.time_s, flow.value, window)) for flow in flows]
+        means = [_mean(flow, window) for flow in flows]
         values[f"{direction}_goodput_mbit_s"] = sum(means)
-        values[f"{direction}_goodput_load_mbit_s"] = sum(
-            _mean(_within(flow.time_s, flow.value, load)) for flow in flows
-        )
+        values[f"{direction}_goodput_load_mbit_s"] = sum(_mean(flow, load) for flow in flows)
         if len(flows) > 1:
             values[f"{direction}_jain"] = jain(means)
         for flow, mean in zip(flows, means, strict=True):
@@ -149,14 +144,14 @@ def goodputs(
     return values
 
 
-def _mean(values: Floats) -> float:
+def _mean(flow: Series, window: tuple[float, float]) -> float:
     """Return the mean; 0 of a flow that never came to anything in the window."""
+    values = _within(flow, window)
     return float(values.mean()) if values.size else 0.0
 
 
-def _within(time_s: Floats, values: Floats, window: tuple[float, float]) -> Floats:
-    inside: Floats = values[(time_s >= window[0]) & (time_s < window[1])]
-    return inside
+def _within(series: Series, window: tuple[float, float]) -> Floats:
+    return series.value[(series.time_s >= window[0]) & (series.time_s < window[1])]
 
 
 def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
@@ -177,12 +172,14 @@ def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
             f"{direction}_drops": _rise(part["drops"]),
             f"{direction}_marks": _rise(marks.loc[part.index]),
             f"{direction}_backlog_kb": float(part["backlog_bytes"].mean() / 1e3),
-            f"{direction}_drop_percent": _share(queue["drops"], queue["sent_packets"], lost=True),
-            f"{direction}_mark_percent": _share(marks, queue["sent_packets"], lost=False),
+            f"{direction}_drop_percent": _share(
+                queue["drops"], queue["sent_packets"] + queue["drops"]
+            ),
+            f"{direction}_mark_percent": _share(marks, queue["sent_packets"]),
         }
         if "pie_probability" in part and part["pie_probability"].notna().any():
-            mean = 100 * float(part["pie_probability"].mean())
-            values[f"{direction}_pie_probability_percent"] = mean
+            mean = float(part["pie_probability"].mean())
+            values[f"{direction}_pie_probability_percent"] = 100 * mean
         if "codel_delay_us" in part and part["codel_delay_us"].notna().any() and direction == "up":
             delays_ms = part["codel_delay_us"].to_numpy() / 1e3
             values["sojourn_mean_ms"] = float(delays_ms.mean())
@@ -200,10 +197,9 @@ def _rise(counter: pd.Series) -> float:
     return float(counter.iloc[-1] - counter.iloc[0]) if len(counter) else 0.0
 
 
-def _share(events: pd.Series, sent: pd.Series, *, lost: bool) -> float:
-    """Return the percentage of all packets: of those sent, and of the `events`, too, where these
-    were lost."""
-    of = float(sent.iloc[-1]) + (float(events.iloc[-1]) if lost else 0.0)
+def _share(events: pd.Series, packets: pd.Series) -> float:
+    """Return how many of all `packets` the `events` are, in %."""
+    of = float(packets.iloc[-1])
     return 100 * float(events.iloc[-1]) / of if of else 0.0
 
 
@@ -230,12 +226,11 @@ def _connections(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
 
 def samples(run: RunFile, probe: str) -> pd.DataFrame | None:
     """Return the table of a probe beside the run, with `time_s` of flent; None without one."""
-    path = run.provenance.with_name(f"{run.provenance.stem}.{probe}.parquet")
+    path = run.provenance.with_suffix(f".{probe}.parquet")
     if not path.is_file():
         return None
     table = pd.read_parquet(path)
-    began: dict[str, Any] = read_json(run.data)["metadata"]
-    zero_ns = pd.Timestamp(began["T0"]).tz_convert(None).value
+    zero_ns = pd.Timestamp(read_json(run.data)["metadata"]["T0"]).tz_convert(None).value
     return table.assign(time_s=(table["time_ns"] - zero_ns) / 1e9)
 
 

@@ -22,10 +22,10 @@ TOTAL: Final = "goodput_total_mbit_s"
 METRICS: Final = {
     "jain_index": Metric("Jain's index", ""),
     "goodput_total_mbit_s": Metric("total goodput", "Mbit/s"),
-    "goodput_10ms_mbit_s": Metric("goodput of the flow of 10 ms", "Mbit/s"),
-    "goodput_50ms_mbit_s": Metric("goodput of the flow of 50 ms", "Mbit/s"),
-    "goodput_200ms_mbit_s": Metric("goodput of the flow of 200 ms", "Mbit/s"),
-    "goodput_500ms_mbit_s": Metric("goodput of the flow of 500 ms", "Mbit/s"),
+    **{
+        f"goodput_{rtt}ms_mbit_s": Metric(f"goodput of the flow of {rtt} ms", "Mbit/s")
+        for rtt in (10, 50, 200, 500)
+    },
 }
 
 
@@ -50,13 +50,12 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
     wide = uploads.pivot_table(
         index="run", columns="base_rtt_ms", values="goodput_mbit_s", aggfunc="sum", observed=True
     )
-    table = data.runs[list(RUN)].copy()
-    index = wide.apply(lambda row: jain(row.to_numpy()), axis=1)
-    table[JAIN] = table["run"].map(index).astype(float)
-    table[TOTAL] = table["run"].map(wide.sum(axis=1)).astype(float)
-    for rtt in wide.columns:
-        table[flow_column(float(rtt))] = table["run"].map(wide[rtt]).astype(float)
-    return table
+    columns = {JAIN: wide.apply(jain, axis=1), TOTAL: wide.sum(axis=1)}
+    columns |= {flow_column(float(rtt)): wide[rtt] for rtt in wide.columns}
+    runs = data.runs["run"]
+    return data.runs[list(RUN)].assign(
+        **{name: runs.map(column).astype(float) for name, column in columns.items()}
+    )
 
 
 def round_trips(data: Dataset) -> list[float]:

@@ -35,26 +35,20 @@ def run_numbers(data: Dataset) -> pd.DataFrame:
     flent interpolates over a ping or two that get lost, so that SILENT is less than the loss.
     Raises DataError for a run without any answer under load.
     """
-    table = data.runs[[*PER_RUN, "length_s"]].copy()
+    table = data.runs[PER_RUN].copy()
     table[LATENCY] = table["run"].map(probes_ms(data)).astype(float)
     totals = data.flows.groupby("run", observed=True)["goodput_mbit_s"].sum()
     table[TOTAL] = table["run"].map(totals).astype(float)
     loaded = in_window(data.samples, data.runs, "loaded")
-    answers = (
-        loaded[loaded["kind"] == "ping_icmp"].groupby("run", observed=True)["time_s"].nunique()
-    )
-    steps = np.floor(table["length_s"] / _step_s(data)) + 1
+    pings = loaded[loaded["kind"] == "ping_icmp"]
+    answers = pings.groupby("run", observed=True)["time_s"].nunique()
+    step_s = np.diff(np.unique(data.samples["time_s"])).min()  # all runs of an experiment have one
+    steps = np.floor(data.runs["length_s"] / step_s) + 1
     table[SILENT] = 100 * (1 - table["run"].map(answers).astype(float) / steps)
     mute = table[table[LATENCY].isna()]
     if not mute.empty:
         raise DataError.of(mute["run"].iloc[0], "no ping was answered under load", RERUN)
-    return table.drop(columns="length_s")
-
-
-def _step_s(data: Dataset) -> float:
-    """flent's step, from the samples: all runs of an experiment have the same."""
-    times = np.unique(data.samples["time_s"].to_numpy())
-    return float(np.diff(times).min())
+    return table
 
 
 def measure(run: RunFile) -> dict[str, float]:

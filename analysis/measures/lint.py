@@ -88,11 +88,9 @@ def label_of(record: RigRecord) -> Label:
 
 
 def _labelled_rates(text: str) -> tuple[float, float] | None:
-    rates = [rate_mbit_s(part) for part in text.split("/")]
-    if len(rates) == 1:
-        rates *= 2
-    down, up = rates if len(rates) == 2 else (None, None)
-    return (down, up) if down and up else None
+    down, *up = (rate_mbit_s(part) for part in text.split("/"))
+    other = up[0] if up else down
+    return (down, other) if down and other and len(up) < 2 else None
 
 
 def _turned(record: RigRecord, label: Label) -> Label:
@@ -102,10 +100,9 @@ def _turned(record: RigRecord, label: Label) -> Label:
     """
     if label.rates_mbit_s is None:
         return label
-    other = replace(label, rates_mbit_s=(label.rates_mbit_s[1], label.rates_mbit_s[0]))
+    other = replace(label, rates_mbit_s=label.rates_mbit_s[::-1])
     as_is, turned = (
-        [finding for finding in _rates(record, way) if finding.level == WRONG]
-        for way in (label, other)
+        any(finding.level == WRONG for finding in _rates(record, way)) for way in (label, other)
     )
     return other if as_is and not turned else label
 
@@ -133,19 +130,18 @@ def _qdisc(record: RigRecord, label: Label) -> Iterator[Finding]:
         if label.qdisc and kinds.isdisjoint(interface.kinds):
             text = f"the name says {label.qdisc}; {interface} has {_list(interface.kinds)}"
             yield Finding(WRONG, "qdisc", text)
-        superpackets = interface.offloads and SEES_NO_SUPERPACKETS.isdisjoint(interface.kinds)
         if interface.offloads and label.offloads is False:
             text = f"the name says none; on at {interface}: {_list(interface.offloads)}"
             yield Finding(WRONG, "offloads", text)
-        elif superpackets:
+        elif interface.offloads and SEES_NO_SUPERPACKETS.isdisjoint(interface.kinds):
             text = f"on at {interface}, whose qdisc sees superpackets: {_list(interface.offloads)}"
             yield Finding(NOTE, "offloads", text)
     if label.qdisc and not bottlenecks:
         everywhere = {kind for interface in record.interfaces for kind in interface.kinds}
-        hosts = "a router's were not recorded" if len(record.sysctls) == 1 else ""
+        hosts = "; a router's were not recorded" if len(record.sysctls) == 1 else ""
         seen = f"; recorded: {_list(sorted(everywhere))}" if everywhere else "; none is recorded"
         text = f"no interface with the shaper, so not whether it is {label.qdisc}"
-        yield Finding(UNKNOWN, "qdisc", f"{text}{seen}{hosts and f'; {hosts}'}")
+        yield Finding(UNKNOWN, "qdisc", f"{text}{seen}{hosts}")
 
 
 def _rates(record: RigRecord, label: Label) -> Iterator[Finding]:
@@ -203,16 +199,14 @@ def _bottleneck(record: RigRecord, direction: str, label: Label) -> Interface | 
     unless the label has its rate.
     """
     shaping = [
-        interface
-        for interface in record.interfaces
+        (interface.rate_mbit_s, place, interface)
+        for place, interface in enumerate(record.interfaces)
         if interface.direction == direction and interface.rate_mbit_s is not None
     ]
-    interface = min(shaping, key=lambda each: each.rate_mbit_s or 0.0, default=None)
-    if interface is None or interface.host:
+    rate, _, interface = min(shaping, default=(0.0, 0, None))
+    if interface is None or interface.host or rate in (label.rates_mbit_s or ()):
         return interface
-    rate = interface.rate_mbit_s or 0.0
-    is_slow = (_goodput(record, direction) or 0.0) >= LEAST_OF_RATE * rate
-    return interface if is_slow or rate in (label.rates_mbit_s or ()) else None
+    return interface if (_goodput(record, direction) or 0.0) >= LEAST_OF_RATE * rate else None
 
 
 def _goodput(record: RigRecord, direction: str) -> float | None:

@@ -19,7 +19,7 @@ import tarfile
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
@@ -85,12 +85,9 @@ def repetitions(study: StudyFolder, runs: Sequence[RunFile]) -> list[RunFile]:
 
     Raises DataError for files that are none of those above, or cannot be read.
     """
-    runs_of = []
-    for cell, run in {_cell(run): run for run in reversed(runs)}.items():
-        folder = study.folder / FOLDER / cell
-        if folder.is_dir():
-            runs_of += _of_cell(study, folder, run)
-    return sorted(runs_of)
+    cells = {study.folder / FOLDER / _cell(run): run for run in reversed(runs)}
+    there = (item for item in cells.items() if item[0].is_dir())
+    return sorted(made for folder, run in there for made in _of_cell(study, folder, run))
 
 
 def is_testbed(run: RunFile) -> bool:
@@ -170,7 +167,6 @@ def _make(
     name = f"{Path(like.run).parent}/seed-{number:03d}"
     path = root / f"{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    printed = {end: file for end, file in files.items() if end.endswith(_PROGRAM)}
     if ".flent" in files:
         read_flent(files[".flent"])  # which says what is wrong with it
         content = files[".flent"].read_bytes()
@@ -181,15 +177,15 @@ def _make(
         target = path.with_suffix(".testbed.queue.packets.parquet")
         rate = like.request["link"].split("/")[-1]
         pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, _bit_s(rate))
-    if printed:
+    if printed := {end: file for end, file in files.items() if end.endswith(_PROGRAM)}:
         _archive(printed, path.with_suffix(OUTPUT))
-    changed: dict[str, Any] = {"run": name, "seed": number, "qdiscs": {}, "programs": {}}
-    if base_rtt_ms is not None:
-        changed |= {BASE_RTT: base_rtt_ms, "base_rtts_ms": [base_rtt_ms]}
     record["testbed"] = sorted(path.name for path in files.values())
-    for name in ("measured_pairs", "measured_base_rtts_ms"):  # of the emulation
-        record.pop(name, None)
-    path.write_text(json.dumps({**record, **changed}))
+    for of_emulation in ("measured_pairs", "measured_base_rtts_ms"):
+        record.pop(of_emulation, None)
+    record |= {"run": name, "seed": number, "qdiscs": {}, "programs": {}}
+    if base_rtt_ms is not None:
+        record |= {BASE_RTT: base_rtt_ms, "base_rtts_ms": [base_rtt_ms]}
+    path.write_text(json.dumps(record))
 
 
 def _bit_s(mbit_s: str) -> int:
@@ -202,9 +198,8 @@ def _bit_s(mbit_s: str) -> int:
 def _archive(printed: dict[str, Path], path: Path) -> None:
     with tarfile.open(path, "w:gz") as archive:
         for end, file in printed.items():
-            opened = gzip.open if file.suffix == ".gz" else open
-            with opened(file, "rb") as stream:
-                content = stream.read()
+            content = file.read_bytes()
+            content = gzip.decompress(content) if file.suffix == ".gz" else content
             if not content.strip():
                 raise DataError.of(file, "is empty", "Write there what the program printed")
             about = tarfile.TarInfo(f"{end.split('.')[1]}/stdout")

@@ -106,9 +106,8 @@ def run_metrics(
     result[INDUCED] = result["mean_rtt_ms"] - floor
     short = result[result[[*GOODPUT.values(), "mean_rtt_ms"]].isna().any(axis=1)]
     if not short.empty:
-        raise DataError.of(
-            short["run"].iloc[0], f"no sample in the {window} window", "Run it again with more load"
-        )
+        wrong = f"no sample in the {window} window"
+        raise DataError.of(short["run"].iloc[0], wrong, "Run it again with more load")
     return result.drop(columns="base_rtt_ms")
 
 
@@ -132,8 +131,7 @@ def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.D
     start = runs["delay_s"].to_numpy()[row]
     stop = start + runs["length_s"].to_numpy()[row]
     time_s = samples["time_s"].to_numpy()
-    inside: pd.DataFrame = samples[(time_s >= start) & (time_s <= stop)]
-    return inside
+    return samples[(time_s >= start) & (time_s <= stop)]
 
 
 def confidence_interval(values: ArrayLike) -> Interval:
@@ -144,11 +142,10 @@ def confidence_interval(values: ArrayLike) -> Interval:
     sample = np.asarray(values, dtype=np.float64)
     if sample.size == 0:
         raise ValueError("a mean of no values")
-    mean = float(sample.mean())
-    if sample.size == 1:
-        return Interval(mean, float("nan"), float("nan"), 1)
-    half = scipy.stats.t.ppf(0.975, sample.size - 1) * scipy.stats.sem(sample)
-    return Interval(mean, mean - float(half), mean + float(half), int(sample.size))
+    mean, half = float(sample.mean()), float("nan")
+    if sample.size > 1:
+        half = float(scipy.stats.t.ppf(0.975, sample.size - 1) * scipy.stats.sem(sample))
+    return Interval(mean, mean - half, mean + half, int(sample.size))
 
 
 def over_seeds(group: pd.DataFrame, column: str) -> Interval:
@@ -226,13 +223,13 @@ def compare(
     merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")
     merged = merged.rename(columns={"value": "published", marker: "ours"})
     merged["n_seeds"] = merged["n_seeds"].fillna(0).astype(int)
-    merged["difference"] = merged["ours"] - merged["published"]
-    merged["ratio"] = merged["ours"] / merged["published"]
+    ours, printed, error = (merged[name] for name in ("ours", "published", "reading_error"))
     scale = merged["mad" if marker == "median" else "std"]
     reach = agreement.spread(scale, merged["n_seeds"], median=marker == "median")
-    merged["allowed"] = agreement.allowed(merged["reading_error"], reach)
-    both = merged["ours"], merged["published"]
-    merged["agrees"] = agreement.agrees(*both, merged["reading_error"], reach)
+    merged = merged.assign(
+        difference=ours - printed, ratio=ours / printed, allowed=agreement.allowed(error, reach),
+        agrees=agreement.agrees(ours, printed, error, reach),
+    )  # fmt: skip
     cell = ["figure", "link", "metric", "direction"]
     for gap, value in (("published_gap", "published"), ("gap", "ours")):
         first = merged.groupby(cell, sort=False, observed=True)[value].transform("first")

@@ -24,7 +24,6 @@ from qdisclab.emulation.captures import packets
 
 QUANTILES: Final = (0.1, 0.25, 0.5, 0.75, 0.9, 0.95, 0.99)
 ECN: Final = ("Not-ECT", "ECT(1)", "ECT(0)", "CE")
-_NS: Final = 1e9
 
 METRICS: Final = {
     "sojourn_p50_ms": Metric("median sojourn time", "ms"),
@@ -55,7 +54,7 @@ def read(path: Path | str) -> pd.DataFrame:
     table["second"] = (in_ns - in_ns.iloc[0]) // 10**9
     waited_ns = table["sojourn_ns"].astype("Float64").to_numpy(float, na_value=np.nan)
     table["sojourn_ms"] = waited_ns / 1e6
-    table["left_s"] = (in_ns - in_ns.iloc[0] + waited_ns) / _NS
+    table["left_s"] = (in_ns - in_ns.iloc[0] + waited_ns) / 1e9
     return table
 
 
@@ -79,8 +78,7 @@ def cdf(table: pd.DataFrame, by: By = ()) -> pd.DataFrame:
     left = table.dropna(subset="sojourn_ms").sort_values("sojourn_ms", kind="stable")
     groups = _groups(left, by)
     share = (groups.cumcount() + 1) / groups["sojourn_ms"].transform("size")
-    names = _names(by)
-    return left[[*names, "sojourn_ms"]].assign(share=share).reset_index(drop=True)
+    return left[[*_names(by), "sojourn_ms"]].assign(share=share).reset_index(drop=True)
 
 
 def shares(table: pd.DataFrame, by: By = ()) -> pd.DataFrame:
@@ -99,8 +97,8 @@ def rates(table: pd.DataFrame, by: By = "flow", step_s: float = 1.0) -> pd.DataF
     left = table.dropna(subset="sojourn_ms")
     step = (left["left_s"] // step_s).astype(int)
     names = _names(by)
-    columns = [left[name] for name in names]
-    sums = left["length"].groupby([step.rename("step"), *columns], observed=True).sum()
+    keys = [step.rename("step"), *(left[name] for name in names)]
+    sums = left["length"].groupby(keys, observed=True).sum()
     wide = sums.unstack(names).reindex(range(int(step.max()) + 1)) if names else sums.to_frame()
     mbit_s = wide.fillna(0).astype(float) * 8e-6 / step_s
     return mbit_s.set_axis(pd.Index(step_s * mbit_s.index.to_numpy(), name="time_s"))
@@ -190,14 +188,12 @@ def _jain(table: pd.DataFrame) -> float:
 
 def _groups(table: pd.DataFrame, by: By) -> pd.api.typing.DataFrameGroupBy:  # type: ignore[type-arg]
     names = _names(by)
-    unknown = [name for name in names if name not in table]
-    if unknown:
-        valid = ", ".join(table.columns)
-        what = f"no column '{unknown[0]}'"
-        raise DataError.of(Path(table.attrs.get("node", "")), what, f"Columns: {valid}")
-    keys: list[pd.Series] = [table[name] for name in names]
+    for name in names:
+        if name not in table:
+            what, todo = f"no column '{name}'", f"Columns: {', '.join(table.columns)}"
+            raise DataError.of(Path(table.attrs.get("node", "")), what, todo)
     everything = pd.Series("all", index=table.index, name="packets")
-    return table.groupby(keys or everything, observed=True)
+    return table.groupby([table[name] for name in names] or everything, observed=True)
 
 
 def _names(by: By) -> list[str]:

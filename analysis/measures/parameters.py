@@ -9,9 +9,8 @@ import pandera.pandas as pa
 
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.published import read_table
-from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import Point
-from qdisclab.emulation.model.units import Option, Quantity, Rate
+from qdisclab.emulation.model.units import Option, Quantity
 
 PRINTED: Final = pa.DataFrameSchema(
     {
@@ -38,14 +37,9 @@ def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
     values: dict[tuple[str, str, str], Option] = {}
     for cell in cells:
         for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
-            values.update(_parameters(cell.qdisc, qdisc, rate))
-    return values
-
-
-def _parameters(name: str, qdisc: Qdisc, rate: Rate) -> dict[tuple[str, str, str], Option]:
-    values = {(name, option, str(rate)): value for option, value in qdisc.options}
-    if qdisc.txqueuelen is not None:
-        values[name, "txqueuelen", str(rate)] = qdisc.txqueuelen
+            for option, value in (*qdisc.options, ("txqueuelen", qdisc.txqueuelen)):
+                if value is not None:
+                    values[cell.qdisc, option, str(rate)] = value
     return values
 
 
@@ -57,9 +51,7 @@ def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
     ours = [values.get(key) for key in keys]
     table = printed.rename(columns={"value": "published"})
     table["ours"] = ["–" if value is None else str(value) for value in ours]
-    pairs = zip(ours, table["published"], strict=True)
-    # 125 kB is 125000 B
-    table["agrees"] = [_equal(a, b) for a, b in pairs]
+    table["agrees"] = [*map(_equal, ours, table["published"])]
     table["note"] = table["note"].fillna("")
     return table[["qdisc", "parameter", "rate", "published", "ours", "agrees", "note"]]
 
@@ -81,4 +73,5 @@ def laid_out(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _equal(ours: Option | None, printed: str) -> bool:
+    """Return whether the two are the same; 125 kB is 125000 B."""
     return type(ours).parse(printed) == ours if isinstance(ours, Quantity) else str(ours) == printed

@@ -19,10 +19,9 @@ from typing import Final
 import numpy as np
 import pandas as pd
 import pandera.pandas as pa
-import scipy
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures import measured
+from qdisclab.analysis.measures import agreement, measured
 from qdisclab.analysis.measures.table import measure_run
 from qdisclab.analysis.runs.dataset import RunFile, run_at
 from qdisclab.analysis.runs.published import read_table
@@ -42,7 +41,6 @@ PREDICTED: Final = pa.DataFrameSchema(
     strict=True,
     ordered=True,
 )
-LEVEL: Final = 0.95
 
 BIAS: Final = "icmp_bias"
 """The metric of `measured.csv` that has how much longer, in ms, the idle round trip of those
@@ -89,9 +87,8 @@ def predict(
         values = [seed[number] for seed in seeds if number in seed]
         if not values or len(values) < len(seeds):
             what = f"line {line}: '{number}' of {cell} is in {len(values)} of {len(seeds)} runs"
-            raise DataError.of(
-                Path(FILE), what, "Make its runs, with the probes of docs/predictions.md"
-            )
+            todo = "Make its runs, with the probes of docs/predictions.md"
+            raise DataError.of(Path(FILE), what, todo)
         filled.append((*interval(values, int(row["n_runs"])), len(values)))
     return table.assign(**dict(zip(FILLED, zip(*filled, strict=True), strict=True)))
 
@@ -102,8 +99,7 @@ def interval(values: Sequence[float], new: int) -> tuple[float, float, float]:
     mean, n = float(np.mean(values)), len(values)
     if n < 2:
         return mean, math.nan, math.nan
-    quantile = float(scipy.stats.t.ppf((1 + LEVEL) / 2, n - 1))
-    half = quantile * float(np.std(values, ddof=1)) * math.sqrt(1 / n + 1 / new)
+    half = float(agreement.spread(np.std(values, ddof=1), n, repetitions=new))
     return mean, mean - half, mean + half
 
 

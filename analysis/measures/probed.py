@@ -1,6 +1,6 @@
 """Tables of probes beside runs, whatever kind recorded them."""
 
-from collections.abc import Iterable
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -44,12 +44,11 @@ def read(probe: Probe, path: Path) -> pd.DataFrame:
         raise DataError.of(path, f"is no table ({error})", RERUN) from error
 
 
-def tables(probe: Probe, files: Iterable[tuple[Run, Path]]) -> pd.DataFrame:
+def tables(probe: Probe, files: Sequence[tuple[Run, Path]]) -> pd.DataFrame:
     """Return the tables of `probe` at `files` as one, with the id of each row's `run`.
 
     Raises DataError as `read`, of captures, which are no tables, and of too many rows.
     """
-    files = list(files)
     if probe.about.recording == CAPTURE:
         raise DataError.of(files[0][1], "a capture is no table", "Take the probe 'packets'")
     rows = sum(map(_rows, (path for _, path in files)))

@@ -1,6 +1,6 @@
 """What a run of the RRUL test measured: latency, goodput, start-up and drops."""
 
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 import pandas as pd
@@ -47,6 +47,7 @@ def measure(run: RunFile) -> dict[str, float]:
     probes = loaded[loaded["kind"] == "ping_icmp"].sort_values("time_s")
     time_s = probes["time_s"].to_numpy() - float(facts["delay_s"])
     latency_ms = probes["rtt_ms"].to_numpy() - float(facts["base_rtt_ms"])
+    by_probe = loaded[loaded["kind"].isin(PING_KINDS)].groupby("series", observed=True)["rtt_ms"]
     if not (time_s >= float(facts["length_s"]) / 2).any():
         raise DataError.of(run.data, "no probe in the second half of the load", RERUN)
     return {
@@ -54,16 +55,10 @@ def measure(run: RunFile) -> dict[str, float]:
         **(sums := goodputs(data)),
         flood.TOTAL: sum(sums.values()),
         flood.LATENCY: float(flood.probes_ms(data).iloc[0]),
-        "slowest_probe_ms": _slowest(loaded) - float(facts["base_rtt_ms"]),
+        "slowest_probe_ms": float(by_probe.mean().max()) - float(facts["base_rtt_ms"]),
         **startup(time_s, latency_ms, float(facts["length_s"])),
         **_drops(run),
     }
-
-
-def _slowest(loaded: pd.DataFrame) -> float:
-    """Return the mean round trip of the probe that has the longest one."""
-    probes = loaded[loaded["kind"].isin(PING_KINDS)]
-    return float(probes.groupby("series", observed=True)["rtt_ms"].mean().max())
 
 
 def goodputs(data: Dataset) -> dict[str, float]:
@@ -98,8 +93,7 @@ def startup(time_s: Floats, latency_ms: Floats, length_s: float) -> dict[str, fl
 def _drops(run: RunFile) -> dict[str, float]:
     """Return the share of the packets that the qdisc under test dropped, as the kernel counted
     them."""
-    record: dict[str, Any] = read_record(run)
-    shares = {}
+    record, shares = read_record(run), {}
     for direction, queue in QUEUES.items():
         try:
             leaf = record["qdiscs"][queue]["qdiscs"][-1]

@@ -141,10 +141,8 @@ def known(folder: Path) -> pd.DataFrame:
 
 def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
     """Return by qdisc, control and number: the mean over seeds with its 95 % interval."""
-    means = {}
-    for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
-        means[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
-    return means
+    groups = scores.groupby(["qdisc", "cc", "number"], sort=False)
+    return {key: confidence_interval(group["value"]) for key, group in groups}
 
 
 def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:
@@ -164,8 +162,5 @@ def runs_of(qdisc: str, cc: str, series: str | None, labels: tuple[str, ...]) ->
 
 def case_runs(cc: str, series: str | None) -> list[Run]:
     """Return the runs of the draft's cases with this control."""
-    return [
-        run
-        for of in study_at(CASES).experiments.values()
-        for run in select(of, cc=cc, kernel=series)
-    ]
+    cases = study_at(CASES).experiments.values()
+    return [run for of in cases for run in select(of, cc=cc, kernel=series)]

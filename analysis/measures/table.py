@@ -9,7 +9,7 @@ the measure is made of.
 """
 
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -39,14 +39,14 @@ FOLDER: Final = "measured"  # of the cache
 #: In place of a metric, of a run that was measured and has none.
 NOTHING: Final = ""
 
-
-def _known(names: Iterable[str]) -> bool:
-    registered = metrics()
-    return all(name in (NOTHING, SAME_AS) or name in registered for name in names)
-
-
 #: In place of a metric, of a run that came out as an earlier seed of its cell: that seed.
 SAME_AS: Final = "same_as"
+
+
+def _known(names: pd.Series) -> bool:
+    registered = metrics()
+    return all(name in (NOTHING, SAME_AS) or name in registered for name in names.unique())
+
 
 _COUNTERS: Final = "counters"  # of what is remembered: a digest of all queues' counters
 
@@ -59,7 +59,7 @@ MEASURED: Final = pa.DataFrameSchema(
         "qdisc": pa.Column(str),
         "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),
-        "metric": pa.Column(str, pa.Check(lambda names: _known(names.unique()))),
+        "metric": pa.Column(str, pa.Check(_known)),
         "value": pa.Column(float),
     },
     unique=["era", "experiment", "link", "qdisc", "cc", "seed", "metric"],
@@ -77,10 +77,8 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
     DataError for a run that cannot be read.
     """
     measures = {name: measure for name in study.experiments if (measure := measure_of(study, name))}
-
-    work = [
-        run for run in index_of(data, study.name) if run.experiment in measures and not run.length
-    ]
+    runs = index_of(data, study.name)
+    work = [run for run in runs if run.experiment in measures and not run.length]
     table = _table(measures, work, _numbers(study, data, measures, work, jobs))
     captured = []
     for part in registry_of(study).recorded:
@@ -98,12 +96,6 @@ def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
     return pd.DataFrame(
         [{**{name: getattr(run, name) for name in settings}, **measure_run(run)} for run in runs]
     )
-
-
-def contexts(table: pd.DataFrame) -> Sequence[tuple[str, str]]:
-    """Return the eras and congestion controls that `table` has anything of."""
-    pairs = table[["era", "cc"]].drop_duplicates()
-    return sorted((str(era), str(cc)) for era, cc in pairs.itertuples(index=False))
 
 
 def _numbers(
@@ -156,8 +148,8 @@ def _remembered(run: RunFile) -> Mapping[str, float]:
     """Return `measure_run`, and a number for the counters of all queues; 0 where none had
     packets."""
     counters = datafile.counters(read_record(run))
-    text = digest([counters]) if counters else "0"
-    return {**measure_run(run), _COUNTERS: float(int(text[:13], 16))}
+    number = int(digest([counters])[:13], 16) if counters else 0
+    return {**measure_run(run), _COUNTERS: float(number)}
 
 
 def measure_run(run: RunFile) -> Mapping[str, float]:
@@ -185,9 +177,8 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
     for name, value in values.items():
         if name not in metrics():
             what, todo = unknown("metric", str(name), metrics())
-            raise DataError.of(
-                measure.place, f"returns the {what}", f"Add it to METRICS, or {todo}"
-            )
+            todo = f"Add it to METRICS, or {todo}"
+            raise DataError.of(measure.place, f"returns the {what}", todo)
         try:
             numbers[name] = float(value)
         except (TypeError, ValueError) as error:

@@ -52,28 +52,22 @@ def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
     """Return one row per run: RUN, then mean, median and 99th percentile of the induced one-way
     delay in ms, and loss_percent: packets that did not arrive, of those sent (Table 2)."""
     grouped = induced_delays(data, delay=delay).groupby("run", observed=True)[INDUCED]
-    table = data.runs[list(RUN)].copy()
-    for column, values in (
-        ("delay_ms", grouped.mean()),
-        ("delay_median_ms", grouped.median()),
-        ("delay_p99_ms", grouped.quantile(0.99)),
-    ):
-        table[column] = table["run"].map(values).astype(float)
-    lost, packets = (data.runs[name].astype(float) for name in ("voip_lost", "voip_packets"))
-    return table.assign(**{LOSS: 100 * lost / packets})
+    runs = data.runs
+    lost, packets = (runs[name].astype(float) for name in ("voip_lost", "voip_packets"))
+    return runs[list(RUN)].assign(
+        delay_ms=runs["run"].map(grouped.mean()).astype(float),
+        delay_median_ms=runs["run"].map(grouped.median()).astype(float),
+        delay_p99_ms=runs["run"].map(grouped.quantile(0.99)).astype(float),
+        **{LOSS: 100 * lost / packets},
+    )
 
 
 def measure(run: RunFile) -> dict[str, float]:
     """One-way delay, loss and the goodput of the flows beside; raise DataError where it cannot."""
     data = read_runs([run], kinds=(*TCP_KINDS, "voip"), jobs=1)
     row = run_voip(data).iloc[0]
-    return {
-        "voip_delay_ms": float(row["delay_ms"]),
-        "voip_delay_median_ms": float(row["delay_median_ms"]),
-        "voip_delay_p99_ms": float(row["delay_p99_ms"]),
-        "voip_loss_percent": float(row[LOSS]),
-        **goodputs(data),
-    }
+    numbers = {name: float(row[name.removeprefix("voip_")]) for name in METRICS}
+    return numbers | goodputs(data)
 
 
 MEASURES: Final = {"voip": Measure(measure, traffic="flent", test="voip.*")}
