@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.runs import files
+from qdisclab.analysis.runs import published
 from qdisclab.analysis.site import pages as pages_module, report
 from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulate.cli import main
@@ -93,10 +93,10 @@ def test_tables_of_others(tmp_path: Path) -> None:
     path = tmp_path / "x.csv"
     path.write_text(",".join(map(str, range(40_000))))
     with pytest.raises(DataError, match="longer than 64 KiB"):
-        files.read_csv(path)
-    path.write_bytes(b"a\n" * (files.MOST_CSV // 2 + 1))
+        published.read_csv(path)
+    path.write_bytes(b"a\n" * (published.MOST_CSV // 2 + 1))
     with pytest.raises(EmulationError, match="larger than 8 MiB"):
-        files.read_csv(path)
+        published.read_csv(path)
 
 
 def test_packets_of_others(tmp_path: Path) -> None:

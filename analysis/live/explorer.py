@@ -15,14 +15,20 @@ from typing import Any, Final
 import ipywidgets as widgets
 import pandas as pd
 
-from qdisclab.analysis.live import readings, reference
+from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.live import readings
+from qdisclab.analysis.measures import metrics
 from qdisclab.analysis.plots import style
+from qdisclab.analysis.plots.panels import PUBLISHED_CC
+from qdisclab.analysis.runs import dataset
+from qdisclab.analysis.runs.published import read_published
 from qdisclab.analysis.runs.settings import linux_of
 from qdisclab.analysis.words import NONE, number
 from qdisclab.emulation.config import explore, ownfile, remarks
 from qdisclab.emulation.config.explore import Choice
 from qdisclab.emulation.errors import EmulationError, Interrupted
 from qdisclab.emulation.model.era import ERAS
+from qdisclab.emulation.model.run import Point
 from qdisclab.emulation.model.units import Duration, Rate, UnitError
 from qdisclab.emulation.runs.live import Live
 
@@ -39,6 +45,9 @@ _ERROR: Final = (
     '<div role="alert" style="border-left: 4px solid #b3261e; padding: .4em .8em; '
     'white-space: pre-wrap; line-height: 1.4">{}</div>'
 )
+
+#: Quantity -> its value: latency (ms, induced), download, upload (Mbit/s).
+Values = Mapping[str, float]
 
 
 class Explorer:
@@ -62,7 +71,7 @@ class Explorer:
         self._earlier: tuple[readings.Before, readings.Numbers] | None = None
         self._choice = first
         self._beside: list[readings.Beside] = []
-        self._columns: dict[str, reference.Values] = {}
+        self._columns: dict[str, Values] = {}
         self._drawn: tuple[float, float] = (0.0, 0.0)  # when, how long it took
         self.inputs = _inputs(first)
         self.start = widgets.Button(description="Run", button_style="primary", icon="play")
@@ -235,9 +244,9 @@ class Explorer:
         cell = self._choice.published()
         if cell is None:
             return
-        printed = reference.published(cell, self.published) if self.published else {}
+        printed = _published(cell, self.published) if self.published else {}
         paper, era = self._choice.run().experiment.paper, self._choice.era
-        number, medians = reference.shipped(paper, cell, era, self.data)
+        number, medians = _shipped(paper, cell, era, self.data)
         columns = {"published": printed, f"shipped, median of {number}": medians}
         self._columns = {label: values for label, values in columns.items() if values}
         self._beside = [
@@ -308,7 +317,40 @@ def _wrapping() -> widgets.Layout:
     return widgets.Layout(flex_flow="row wrap")
 
 
-def _table(columns: Mapping[str, reference.Values]) -> str:
+def _table(columns: Mapping[str, Values]) -> str:
     """Return the columns side by side, one row per quantity; a dash where there is no value."""
     table = pd.DataFrame(columns, index=list(QUANTITIES), dtype=float).rename(index=QUANTITIES)
     return str(table.to_html(float_format=number, na_rep=NONE, border=0))
+
+
+def _published(cell: Point, table: Path) -> Values:
+    """Return the values of the cell in a table of published ones; empty where it has none.
+
+    Raises DataError where the file cannot be read.
+    """
+    if cell.cc != PUBLISHED_CC:
+        return {}
+    values = read_published(table)
+    rows = values[(values["link"] == cell.link.name) & (values["qdisc"] == cell.qdisc)]
+    # What a paper calls one direction is compared with the upload.
+    names = rows["direction"].replace({"one": "upload", "round_trip": "latency"})
+    return dict(zip(names.astype(str), rows["value"].astype(float), strict=True))
+
+
+def _shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]:
+    """Return how many runs of the cell the folder `data` has, and the medians over them.
+
+    (0, nothing) where there is none. Raises DataError for runs that cannot be read.
+    """
+    try:
+        runs = dataset.find_runs(
+            data, paper, cell.label, eras=era, links=cell.link.name, qdiscs=cell.qdisc, ccs=cell.cc
+        )
+    except DataError:
+        return 0, {}
+    kinds = ["tcp_download", "tcp_upload", "ping_icmp"]
+    table = metrics.run_metrics(
+        dataset.read_runs(runs, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
+    )
+    columns = {"latency": metrics.INDUCED, **metrics.GOODPUT}
+    return len(runs), {name: float(table[column].median()) for name, column in columns.items()}

@@ -10,8 +10,8 @@ import pyarrow.parquet as pq
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures import packets
-from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.analysis.runs.published import read_csv
 from qdisclab.emulation.kinds.probes.base import CAPTURE, QUEUE
 from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.model.run import Run

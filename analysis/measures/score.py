@@ -16,8 +16,7 @@ from qdisclab.analysis.measures.metrics import Interval, confidence_interval
 from qdisclab.analysis.measures.table import measure_run
 from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import read_record, run_at
-from qdisclab.analysis.runs.files import read_csv
-from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.published import read_csv, read_table
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.model.run import Run

@@ -1,14 +1,15 @@
 """Values that the papers print or plot, as facts in `published/*.csv` of a study."""
 
 from collections.abc import Collection
+from io import BytesIO
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pandera.pandas as pa
 
 from qdisclab.analysis.errors import DataError, brief
-from qdisclab.analysis.runs.files import read_csv
+from qdisclab.emulation import datafile
 
 DIRECTIONS: Final = r"^(download|upload|one|round_trip|[0-9]+ ms)$"
 PUBLISHED: Final = pa.DataFrameSchema(
@@ -30,6 +31,23 @@ of the upload of that round trip; `reading_error` (same unit) is how exactly the
 from the printed figure."""
 
 REMEDY: Final = "Correct it, or restore it where it comes with the repository"
+MOST_CSV: Final = 8 << 20
+"""Bytes of a table; the largest that ships has 11 kB."""
+LONGEST_LINE: Final = 1 << 16
+"""Bytes of a line of a table: pandas takes a thousand times as much for a column."""
+
+
+def read_csv(path: Path, **options: Any) -> pd.DataFrame:
+    """Read a table as pandas does, which also raises ValueError for what it cannot read."""
+    content = datafile.read(path, MOST_CSV, "restore it where it comes with the repository")
+    if max(map(len, content.splitlines()), default=0) > LONGEST_LINE:
+        wrong = f"a line is longer than {LONGEST_LINE >> 10} KiB"
+        raise DataError.of(path, wrong, "Is it a table")
+    try:
+        table: pd.DataFrame = pd.read_csv(BytesIO(content), **options)
+    except (IndexError, OverflowError, TypeError) as error:  # of pandas, over odd headers
+        raise ValueError(str(error)) from error
+    return table
 
 
 def read_table(path: Path, schema: pa.DataFrameSchema, what: str) -> pd.DataFrame:

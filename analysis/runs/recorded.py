@@ -9,7 +9,7 @@ import pandera.pandas as pa
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.dataset import RunFile, index_of
-from qdisclab.analysis.runs.files import read_csv
+from qdisclab.analysis.runs.published import read_csv
 
 KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 _COLUMNS: Final = {

@@ -21,7 +21,7 @@ from qdisclab.analysis.site.figurefile import FigureFile, check_values, read_fig
 from qdisclab.analysis.site.outputs import SUMMARY, read_summary, write_summary
 from qdisclab.analysis.site.parameters import RUNS
 from qdisclab.emulation import project
-from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.errors import command
 from qdisclab.emulation.host import storage
 from qdisclab.emulation.study import trust
 from qdisclab.emulation.study.schema import unknown
@@ -30,17 +30,11 @@ NOTEBOOK = "notebook.ipynb"
 PAGE = "notebook.html"
 
 
-def execute(
-    figure: FigureFile,
-    data_root: Path,
-    results: Path,
-    *,
-    progress: bool = False,
-    kernels: str | None = None,
-) -> Path:
+def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | None = None) -> Path:
     """Run the figure's notebook on `data_root` and return the folder of its results.
 
-    `kernels` is the class that manages its kernel, where that is not Jupyter's own.
+    `kernels` is the class that manages its kernel, where that is not Jupyter's own. On a terminal
+    there is a bar of its progress.
     The folder is emptied first, and complete when its notebook.html exists. Raises DataError when
     the notebook fails; the notebook with the failing cell stays in the folder.
     """
@@ -57,17 +51,14 @@ def execute(
         "data_root": str(data_root.resolve()),
         "output": str(folder),
     }
-    about = study_at(figure.study)
     defaults = papermill.inspect_notebook(str(figure.notebook))
     # what says which runs it needs it need not read, but for their length, which is their folder's
     unread = RUNS - {"length"}
     for name in figure.parameters.keys() - defaults.keys() - unread:
         wrong, todo = unknown("parameter", name, defaults)
         raise DataError.of(figure.path, f"{wrong} of the notebook", todo)
-    if "claims" in defaults:
-        parameters["claims"] = [*figure.claims]
-    if "study" in defaults:
-        parameters["study"] = str(about.folder.resolve())
+    of_study = {"claims": figure.claims, "study": str(study_at(figure.study).folder.resolve())}
+    parameters |= {name: value for name, value in of_study.items() if name in defaults}
     written = folder / NOTEBOOK
     manager = {"kernel_manager_class": kernels} if kernels else {}
     # The notebook's process imports the code that draws it, not that of another checkout.
@@ -76,9 +67,8 @@ def execute(
     os.environ["PYTHONPYCACHEPREFIX"] = trust.bytecode()
     try:
         papermill.execute_notebook(
-            str(figure.notebook), str(written), parameters, progress_bar=progress,
-            cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600,
-            **manager,
+            str(figure.notebook), str(written), parameters, progress_bar=sys.stderr.isatty(),
+            cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600, **manager,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         (folder / SUMMARY).unlink(missing_ok=True)
@@ -87,8 +77,7 @@ def execute(
     summary, alt = folder / SUMMARY, ""
     if summary.is_file():
         facts = read_summary(summary)
-        facts = replace(facts, claims=list(figure.claims), section=figure.section)
-        write_summary(summary, facts)
+        write_summary(summary, replace(facts, claims=figure.claims, section=figure.section))
         alt = facts.alt
     page = notebookpage.render(written, figure.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
@@ -102,12 +91,10 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
     parser.add_argument(
-        "--length",
-        action="append",
-        default=[],
+        "--length", action="append", default=[],
         help="of the runs, in place of the paper's: 20s; of those of some experiments: rrul=20s, "
         "for each",
-    )
+    )  # fmt: skip
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where results go")
     return parser.parse_args(arguments)
@@ -120,20 +107,15 @@ def length_of(given: list[str]) -> dict[str, str | dict[str, str]]:
     return {"length": given[0]} if given else {}
 
 
+@command
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw the figure of the command line; return the exit status. `kernels` as in `execute`."""
     try:
         figure = read_figure(given.figure)
         figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
-        bar = sys.stderr.isatty()
-        print(execute(figure, given.data, given.results, progress=bar, kernels=kernels))
-    except EmulationError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return error.exit_status
+        print(execute(figure, given.data, given.results, kernels))
     except OSError as error:
-        failure = storage.of(error)
-        print(f"error: {failure}", file=sys.stderr)
-        return failure.exit_status
+        raise storage.of(error) from error
     return 0
 
 

@@ -38,9 +38,8 @@ from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.runs.switches import eras_of
-from qdisclab.analysis.site.parameters import TAKEN, TEXT, TEXTS
+from qdisclab.analysis.site.parameters import NOTEBOOKS, TAKEN, TEXT, TEXTS
 from qdisclab.analysis.sources import check_notebook
-from qdisclab.emulation import project
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.ownfile import names
 from qdisclab.emulation.errors import ConfigError, printable
@@ -57,7 +56,6 @@ DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 AXES: Final = ("link", "qdisc", "era", "cc")
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
 SWITCHES: Final = "switches"
-NOTEBOOKS: Final = project.folder("notebooks")
 NAME: Final = re.compile(r"[A-Za-z0-9_-]{1,100}")  # of a figure, a folder; of a notebook
 
 Without = Sequence[str] | Mapping[str, Sequence[str]]
@@ -194,7 +192,11 @@ def read_figure(path: Path) -> FigureFile:
     if wrong := next(_outside(path.parents[1], content), ""):
         raise DataError.of(path, wrong, "Copy it into the study's folder")
     name = f"{content['notebook']}.ipynb"
-    notebook = _notebook(path.parents[1], name)
+    # Of a study of the repository as its path says it, which the workflow compares.
+    beside = path.parents[3] / "notebooks"
+    shared = beside if beside.resolve() == NOTEBOOKS.resolve() else NOTEBOOKS
+    places = (folder / name for folder in (path.parents[1] / "notebooks", shared))
+    notebook = next((place for place in places if place.is_file()), None)
     if notebook is None:
         raise DataError.of(path, f"names the notebook {name}, which does not exist", remedy)
     check_notebook(notebook)
@@ -216,13 +218,11 @@ def check_values(figure: FigureFile, root: Path) -> None:
     there = {paper: cells_of(root, paper) for paper in {cell.paper for cell in cells}}
     for cell in cells:
         values = {(cell.experiment, axis, getattr(cell, axis)) for axis in AXES}
-        if values <= seen or cell in there[cell.paper]:
-            seen |= values
-            continue
-        own = cell.paper == figure.study.name
-        experiments = study_at(figure.study if own else cell.paper).experiments
-        if experiments and (flaw := _flaw(cell, experiments)):
-            raise DataError.of(figure.path, *flaw)
+        if not values <= seen and cell not in there[cell.paper]:
+            own = cell.paper == figure.study.name
+            experiments = study_at(figure.study if own else cell.paper).experiments
+            if experiments and (flaw := _flaw(cell, experiments)):
+                raise DataError.of(figure.path, *flaw)
         seen |= values
 
 
@@ -315,12 +315,9 @@ def _values(several: Any) -> list[Any]:
 
 def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
     """Yield which files of the figure are none of the study or of the data, by their keys."""
-    parameters = content["parameters"]
-    published = f"published/{parameters.get('published_values', '')}"
-    table = str(parameters.get("table", ""))
-    for key, name in (("published_values", published), ("table", table)):
+    for key, folder in (("published_values", "published/"), ("table", "")):
         try:
-            studies.inside(study, name)
+            studies.inside(study, f"{folder}{content['parameters'].get(key, '')}")
         except ConfigError as error:
             yield f"{key}: {error.what}"
 
@@ -332,15 +329,6 @@ def _lacking(parameters: Mapping[str, Any]) -> Iterator[str]:
             by_experiment = parameters.get(key)
             if isinstance(by_experiment, dict) and name not in by_experiment:
                 yield f"{key}: has none of the experiment {name}"
-
-
-def _notebook(study: Path, name: str) -> Path | None:
-    """Return the study's own notebook of that name, or the repository's, or None."""
-    # Of a study of the repository as its path says it, which the workflow compares.
-    beside = study.parent.parent / "notebooks"
-    shared = beside if beside.resolve() == NOTEBOOKS.resolve() else NOTEBOOKS
-    places = (folder / name for folder in (study / "notebooks", shared))
-    return next((path for path in places if path.is_file()), None)
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:

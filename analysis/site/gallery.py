@@ -14,8 +14,8 @@ from qdisclab.analysis.claims.record import Claim
 from qdisclab.analysis.errors import DataError, brief
 from qdisclab.analysis.plots.style import forget_others
 from qdisclab.analysis.runs import study
-from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.order import in_order
+from qdisclab.analysis.runs.published import read_csv
 from qdisclab.analysis.runs.settings import Setting, in_headers
 from qdisclab.analysis.site import pages
 from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
@@ -119,11 +119,11 @@ class Shown:
         cells = [cell for cell in self.summary.cells if [cell["era"], cell["cc"]] == setting]
         for cell in cells[:1]:
             era, kernel = era_and_kernel(cell["era"])
-            options = {"link": cell["link"], "qdisc": cell["qdisc"], "cc": cell["cc"], "era": era}
+            options = {name: cell[name] for name in ("link", "qdisc", "cc")} | {"era": era}
             options |= {"kernel": (kernel or "").removeprefix("linux-")}
             words = [f"--{key} {value}" for key, value in options.items() if value.strip("-")]
-            seed, name = cell["seeds"][0], f"{self.summary.paper}/{cell['experiment']}"
-            words += [f"--seed {seed}", "--output results/data"]
+            words += [f"--seed {cell['seeds'][0]}", "--output results/data"]
+            name = f"{self.summary.paper}/{cell['experiment']}"
             lines.append(f".venv/bin/emulate run {name} {' '.join(words)}")
         return lines
 
@@ -197,9 +197,8 @@ def collect(results: Path) -> list[Shown]:
             )
         )
     if not figures:
-        raise DataError.of(
-            results, "no figure in it", "Make one with `python -m qdisclab.analysis.site.execute`"
-        )
+        todo = "Make one with `python -m qdisclab.analysis.site.execute`"
+        raise DataError.of(results, "no figure in it", todo)
     order = study.in_order({shown.summary.paper for shown in figures})
 
     def place(shown: Shown) -> tuple[Any, ...]:

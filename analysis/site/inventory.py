@@ -70,9 +70,8 @@ class Variant:
     @property
     def facts(self) -> dict[str, Any]:
         """What the templates say of them all."""
-        virtual_s, wall_s = (
-            sum(row[name] for row in self.rows) for name in ("virtual_s", "wall_s")
-        )
+        virtual_s = sum(row["virtual_s"] for row in self.rows)
+        wall_s = sum(row["wall_s"] for row in self.rows)
         kernels = sorted({(row["release"], row["kernel"]) for row in self.rows})
         tools: dict[str, list[str]] = {}
         for tool, version in sorted({pair for row in self.rows for pair in row["tools"]}):
@@ -123,13 +122,12 @@ def _experiments() -> dict[str, Experiment]:
 
 
 def _rows(files: Iterable[RunFile], experiments: Mapping[str, Experiment]) -> tuple[Row, ...]:
-    rows, notes = [], dict[tuple[str, str, str], tuple[str, ...]]()
+    rows, notes = [], dict[tuple[str, ...], tuple[str, ...]]()
     for file in files:
         record = read_json(file.provenance)
-        cell = file.link, file.qdisc, file.cc
-        if cell not in notes:
-            notes[cell] = _notes(record, experiments)
-        rows.append(_row(file, record, notes[cell]))
+        if file.cell not in notes:
+            notes[file.cell] = _notes(record, experiments)
+        rows.append(_row(file, record, notes[file.cell]))
     return tuple(rows)
 
 
@@ -149,7 +147,8 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
     """
     with usable(file):
         identity = record["identity"]
-        same = file.is_reduced or _digest(file.data) == record["data_sha256"]
+        content = file.data.read_bytes() if file.data.is_file() else b""
+        same = file.is_reduced or hashlib.sha256(content).hexdigest() == record["data_sha256"]
         spelled_out = json.dumps(identity, sort_keys=True).encode()
         return {
             "file": file,
@@ -161,11 +160,6 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
             "verdict": str(record["kernel_log"]) if same else "data damaged",
             "notes": (*notes, *record.get("notes", ())),
         }
-
-
-def _digest(data: Path) -> str:
-    """Return the SHA-256 of a file; empty where there is none."""
-    return hashlib.sha256(data.read_bytes()).hexdigest() if data.is_file() else ""
 
 
 def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> list[Path]:
@@ -192,11 +186,11 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
 
 
 def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str:
-    rank = variant.qdiscs.index
+    qdiscs = variant.qdiscs
 
     def place(row: Row) -> tuple[Any, ...]:
         run: RunFile = row["file"]
-        return run.link, rank(run.qdisc), run.cc, run.seed
+        return run.link, qdiscs.index(run.qdisc), run.cc, run.seed
 
     rows = sorted(variant.rows, key=place)
     links = [(link, [*group]) for link, group in groupby(rows, key=lambda row: row["file"].link)]

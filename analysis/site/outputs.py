@@ -12,9 +12,9 @@ from IPython.display import HTML, SVG, Markdown, display
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures import curves
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
+from qdisclab.analysis.runs.flentfile import TCP_KINDS
 from qdisclab.analysis.site.sentence import sentence
 
 SUMMARY: Final = "summary.json"
@@ -22,6 +22,9 @@ TABLE: Final = "table.csv"
 SERIES: Final = "series.csv"
 RUNS: Final = "runs.csv"
 FIGURE: Final = "figure"
+
+MOST_CURVES: Final = 60  # of more cells nobody tells apart which is which
+STEPS: Final = (100, 3000)  # at most: of a curve that a page draws, and of all curves together
 
 
 @dataclass(frozen=True)
@@ -110,7 +113,7 @@ def publish(
         _display(fitted(files[0].read_text(encoding="utf-8")), alt)
     table.to_csv(folder / TABLE, index=False, float_format=f"%.{digits}g")
     if series is None and isinstance(source, Dataset):
-        series = curves.first_runs(source)
+        series = first_runs(source)
     for name, more in ((SERIES, series), (RUNS, runs)):
         if more is not None:
             more.to_csv(folder / name, index=False, float_format="%.5g")
@@ -120,16 +123,38 @@ def publish(
         compared = int(table[["ours", "published"]].notna().all(axis=1).sum())
     summary = Summary(
         **asdict(source if isinstance(source, Source) else _of_runs(source.runs)),
-        figure=figure,
-        title=title,
-        caption=caption,
-        alt=alt,
-        compared=compared,
-        agreeing=int(agrees.sum()),
-        errors_percent=_errors_percent(table),
+        figure=figure, title=title, caption=caption, alt=alt, compared=compared,
+        agreeing=int(agrees.sum()), errors_percent=_errors_percent(table),
         files=[path.name for path in files],
-    )
+    )  # fmt: skip
     write_summary(folder / SUMMARY, summary)
+
+
+def first_runs(data: Dataset) -> pd.DataFrame | None:
+    """Return flent's series of the run with the least seed of each cell: what tells cells apart,
+    time_s, and the means in equal steps of round trips, of a call's delays, of the times of pages,
+    and of the sum of all flows in a direction.
+
+    None where there are no series, or more than MOST_CURVES cells.
+    """
+    cell = ["experiment", "link", "qdisc", "era", "cc"]
+    first = data.runs.sort_values("seed", kind="stable").drop_duplicates(cell)
+    if data.samples.empty or len(first) > MOST_CURVES:
+        return None
+    samples = data.samples[data.samples["run"].isin(first["run"])]
+    steps = min(STEPS[0], STEPS[1] // len(first))
+    step_s = max(0.2, float(f"{samples['time_s'].max() / steps:.1g}"))
+    keys, curves = ["run", "time_s"], {}
+    for column in ("rtt_ms", "delay_ms", "page_ms"):
+        curves[column] = samples.groupby(keys, observed=True)[column].mean()
+    for way, kind in zip(("download", "upload"), TCP_KINDS, strict=True):
+        flows = samples[samples["kind"] == kind].groupby(keys, observed=True)
+        curves[f"goodput_{way}_mbit_s"] = flows["goodput_mbit_s"].sum(min_count=1)
+    table = pd.DataFrame(curves).reset_index()
+    table["time_s"] = table["time_s"] // step_s * step_s
+    table = table.groupby(keys, observed=True).mean().reset_index()
+    about = first[["run", *(name for name in cell if first[name].nunique() > 1)]]
+    return about.merge(table, on="run").drop(columns="run").dropna(axis="columns", how="all")
 
 
 def write_summary(path: Path, summary: Summary) -> None:
@@ -149,14 +174,19 @@ def _errors_percent(table: pd.DataFrame) -> list[float]:
 
 
 def _of_runs(runs: pd.DataFrame) -> Source:
-    kernels = runs[["kernel_release", "kernel_digest"]].drop_duplicates()
+    kernels = runs[["kernel_release", "kernel_digest"]].drop_duplicates().astype(str)
+    by = ["experiment", "era", "link", "qdisc", "cc"]
     return Source(
         paper=str(runs["paper"].iloc[0]),
-        cells=_cells(runs),
-        kernels=[
-            {"release": str(release), "digest": str(digest)}
-            for release, digest in kernels.itertuples(index=False)
+        cells=[
+            {
+                **dict(zip(by, cell, strict=True)),
+                "seeds": sorted(int(seed) for seed in of_cell["seed"]),
+                **{name: round(float(of_cell[name].sum()), 3) for name in ("virtual_s", "wall_s")},
+            }
+            for cell, of_cell in runs.groupby(by, observed=True)
         ],
+        kernels=[{"release": of[0], "digest": of[1]} for of in kernels.itertuples(index=False)],
         eras=sorted(set(runs["era"].astype(str))),
         setting=[str(runs[name].iloc[0]) for name in ("era", "cc")],
         flent_versions=sorted(set(runs["flent_version"])),
@@ -172,16 +202,3 @@ def read_summary(path: Path) -> Summary:
         return Summary(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError, RecursionError) as error:
         raise DataError.of(path, f"not a summary ({error})", "Make the figure again") from error
-
-
-def _cells(runs: pd.DataFrame) -> list[dict[str, Any]]:
-    by = ["experiment", "era", "link", "qdisc", "cc"]
-    return [
-        {
-            **dict(zip(by, cell, strict=True)),
-            "seeds": sorted(int(seed) for seed in of_cell["seed"]),
-            "virtual_s": round(float(of_cell["virtual_s"].sum()), 3),
-            "wall_s": round(float(of_cell["wall_s"].sum()), 3),
-        }
-        for cell, of_cell in runs.groupby(by, observed=True)
-    ]

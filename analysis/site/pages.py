@@ -17,7 +17,6 @@ import hashlib
 import re
 from base64 import b64encode
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -33,7 +32,7 @@ from qdisclab.analysis.site import verdicts
 from qdisclab.analysis.words import duration
 from qdisclab.emulation import project
 from qdisclab.emulation.model.era import SWITCHES, TESTBED
-from qdisclab.emulation.model.run import Fixed, Study
+from qdisclab.emulation.model.run import Study
 
 TEMPLATES: Final = Path(__file__).parent / "templates"
 INDEX: Final = "index.html"
@@ -46,39 +45,19 @@ SEARCH_PAGE: Final = "search.html"
 COUNTED: Final = {"yes": "agree", "no": "do not", "agrees": "agree", "disagrees": "disagree"}
 
 
-@dataclass(frozen=True)
-class Paper:
-    """How a paper is introduced."""
-
-    title: str
-    source: str  # authors, place and year
-    address: str  # empty where there is none
-    conclusion: str = ""  # a sentence on what came out
-    cover: str = ""  # the figure that shows it
-    fixed: Fixed = field(default_factory=Fixed)  # what its statements are settled by
-
-
-def of_paper(name: str) -> Paper:
-    """Return the paper of the study of that name.
+def of_paper(name: str) -> Study:
+    """Return what the study of that name says of its paper.
 
     A study of none is introduced by its title alone, and one that this call does not know by its
     name.
     """
-    about = _about(name)
-    if about is None:
-        return Paper(name, "", "")
-    shown = about.title, about.source, about.address, about.conclusion, about.cover, about.fixed
-    return Paper(*shown)
+    known = (folder.about for folder in study.known() if folder.name == name)
+    return next(known, Study(name, name, "", ()))
 
 
 def has_paper(name: str) -> bool:
     """Return whether the study of that name is of a paper, whose figures its own stand for."""
-    about = _about(name)
-    return about is not None and bool(about.source)
-
-
-def _about(name: str) -> Study | None:
-    return next((folder.about for folder in study.known() if folder.name == name), None)
+    return bool(of_paper(name).source)
 
 
 def citation() -> str:

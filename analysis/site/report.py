@@ -64,18 +64,12 @@ class Site:
         """
         papers = []
         for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
-            own = [*group]
+            own, claims = [*group], self._claims(name)
             papers.append(
-                {
-                    "name": name,
-                    "paper": pages.of_paper(name),
-                    "figures": own,
-                    "cover": _cover(name, own),
-                    "claims": self._claims(name),
-                    "verdicts": verdicts.count(self._claims(name)),
-                    "counted": counted(own),
-                }
-            )
+                {"name": name, "paper": pages.of_paper(name), "figures": own,
+                 "cover": _cover(name, own), "claims": claims, "verdicts": verdicts.count(claims),
+                 "counted": counted(own)}
+            )  # fmt: skip
         return pages.render(
             "index.html", here=pages.INDEX, there=self.there, papers=papers, looks=looks(),
             of_papers=sum(bool(of["paper"].source) for of in papers),
@@ -86,11 +80,11 @@ class Site:
 
     def paper(self, name: str, figures: list[Shown]) -> str:
         """Return the HTML of the page of a paper, or of what is of none, with its `figures`."""
-        sections = groupby(figures, key=lambda figure: figure.section)
+        sections, claims = groupby(figures, key=lambda of: of.section), self._claims(name)
         return pages.render(
             "paper.html", "../", here="", there=self.there, name=name, paper=pages.of_paper(name),
-            figures=figures, claims=self._claims(name), counted=counted(figures),
-            verdicts=verdicts.count(self._claims(name)), earlier=self.earlier,
+            figures=figures, claims=claims, counted=counted(figures),
+            verdicts=verdicts.count(claims), earlier=self.earlier,
             sections=[(section, [*own]) for section, own in sections],
             failed=[run for run in self.failed if run.startswith(f"{name}/")], **totals(figures),
         )  # fmt: skip
@@ -101,7 +95,8 @@ class Site:
         beside = zip([None, *figures], figures, [*figures[1:], None], strict=False)
         for before, shown, after in beside:
             page = self.results / shown.folder / pages.INDEX
-            if self.grows and _newer(page, page.with_name(SUMMARY)):
+            drawn_ns = page.with_name(SUMMARY).stat().st_mtime_ns
+            if self.grows and page.is_file() and page.stat().st_mtime_ns > drawn_ns:
                 continue
             yield page, pages.render(
                 "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
@@ -171,9 +166,8 @@ def _cover(name: str, figures: list[Shown]) -> Shown:
     if folder and cover and cover not in (names := [path.stem for path in folder.figures]):
         wrong, todo = unknown("figure", cover, names)
         raise DataError.of(folder.folder / studies.FILE, f"cover: {wrong}", todo)
-    own = (shown for shown in figures if shown.name == cover)
-    return next(own, None) or max(
-        figures, key=lambda shown: (shown.size is not None, shown.summary.compared > 0)
+    return max(
+        figures, key=lambda of: (of.name == cover, of.size is not None, of.summary.compared > 0)
     )
 
 
@@ -229,11 +223,6 @@ def grow(results: Path, failed: Sequence[str] = ()) -> None:
     Site(results, figures, claims, there, failed=failed, earlier=True, grows=True).write()
 
 
-def _newer(page: Path, than: Path) -> bool:
-    """Return whether `page` is there, and was written after `than`."""
-    return page.is_file() and page.stat().st_mtime_ns > than.stat().st_mtime_ns
-
-
 def _beside(results: Path) -> set[str]:
     """Return index.html and the names of the pages beside it."""
     names = (pages.CLAIMS_PAGE, pages.RUNS_PAGE, pages.SEARCH_PAGE)
@@ -260,21 +249,17 @@ def totals(figures: list[Shown]) -> dict[str, Any]:
         for cell in summary.cells
         if "virtual_s" in cell
     }.values()
-    releases = {kernel["release"] for summary in summaries for kernel in summary.kernels}
     return {
         "runs": sum(len(cell["seeds"]) for cell in cells),
-        "virtual_s": sum(cell["virtual_s"] for cell in cells),
-        "wall_s": sum(cell["wall_s"] for cell in cells),
-        "releases": sorted(releases),
+        **{name: sum(cell[name] for cell in cells) for name in ("virtual_s", "wall_s")},
+        "releases": sorted({of["release"] for summary in summaries for of in summary.kernels}),
     }
 
 
 @command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
-    parser = argparse.ArgumentParser(
-        prog="python -m qdisclab.analysis.site.report", description=__doc__
-    )
+    parser = argparse.ArgumentParser("python -m qdisclab.analysis.site.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     parser.add_argument(

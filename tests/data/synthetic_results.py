@@ -20,7 +20,7 @@ from qdisclab.analysis.runs.settings import settings_of
 from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site import notebookpage, outputs, report, verdicts
-from qdisclab.analysis.site.claims_page import write_claims
+from qdisclab.analysis.site.claims import write_claims
 from tests.data import synthetic
 
 

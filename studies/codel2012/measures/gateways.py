@@ -16,8 +16,8 @@ from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs.axes import axes, packets
 from qdisclab.analysis.runs.dataset import RunFile, read_record
-from qdisclab.analysis.runs.files import read_csv
 from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.analysis.runs.published import read_csv
 from qdisclab.emulation.datafile import ROWS, read_rows
 
 DELAYS: Final = ("p25_ms", "p50_ms", "p75_ms", "p95_ms", "p100_ms", "mean_ms")

@@ -28,7 +28,7 @@ from qdisclab.analysis.measures.registry import Measure, faults, registry_of
 from qdisclab.analysis.runs import axes
 from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.analysis.runs.study import StudyFolder, known, study_at
-from qdisclab.analysis.site import claims_page, pages, report
+from qdisclab.analysis.site import claims, pages, report
 from qdisclab.analysis.site.execute import execute
 from qdisclab.analysis.site.figurefile import check_values, read_figure
 from qdisclab.emulate import cli
@@ -152,7 +152,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path, kernels: str) -
     by_id = {one.claim.id: one.headline.verdict for one in found}
     assert by_id == {"mine001": Verdict.AGREES, "mine002": Verdict.DISAGREES}
 
-    claims_page.write_claims(drawn.pages, as_json(found))
+    claims.write_claims(drawn.pages, as_json(found))
     report.write_report(drawn.pages, tmp_path / "none")
     notebook = (folder / "notebook.html").read_text()
     assert ">mine001</td>" in notebook and ">disagrees</td>" in notebook

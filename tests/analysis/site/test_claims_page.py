@@ -17,7 +17,7 @@ from qdisclab.analysis.measures.table import MEASURED
 from qdisclab.analysis.runs.statement import Claim, read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site import report, verdicts
-from qdisclab.analysis.site.claims_page import render, write_claims
+from qdisclab.analysis.site.claims import render, write_claims
 from qdisclab.emulate import cli
 
 NAN = float("nan")

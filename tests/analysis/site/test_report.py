@@ -28,7 +28,6 @@ from qdisclab.analysis.site import (
     inventory,
     notebookpage,
     outputs,
-    pages,
     report,
     tables,
     verdicts,
@@ -36,6 +35,7 @@ from qdisclab.analysis.site import (
 from qdisclab.analysis.site.sentence import sentence
 from qdisclab.emulation.config import remarks
 from qdisclab.emulation.config.catalogue import experiment, select
+from qdisclab.emulation.model.run import Study
 from tests.data import synthetic
 from tests.data.synthetic_results import write_data, write_notebook, write_results
 
@@ -441,7 +441,7 @@ def test_a_cover_that_a_study_does_not_have_is_named(
     results: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(
-        report.pages, "of_paper", lambda name: pages.Paper("t", "s", "", cover="fig2bb")
+        report.pages, "of_paper", lambda name: Study("n", "t", "", (), "s", cover="fig2bb")
     )
     with pytest.raises(DataError, match=r"study\.yaml: cover: .*'fig2bb'.*fig2b"):
         report._cover("gbw2015", gallery.collect(results))
@@ -506,7 +506,7 @@ def test_the_index_of_figures_of_ones_own_speaks_of_no_papers(
     tmp_path: Path, data: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(report.pages, "has_paper", lambda name: False)
-    monkeypatch.setattr(report.pages, "of_paper", lambda name: pages.Paper(name, "", ""))
+    monkeypatch.setattr(report.pages, "of_paper", lambda name: Study(name, name, "", ()))
     report.write_report(write_results(tmp_path, data), data)
     page = Page((tmp_path / "index.html").read_text())
     assert "papers" not in page.text.lower()

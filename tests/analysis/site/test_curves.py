@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from qdisclab.analysis.measures import curves
 from qdisclab.analysis.runs.dataset import find_runs, read_runs
+from qdisclab.analysis.site import outputs
 from tests.data import synthetic_traffic as traffic
 
 
@@ -13,10 +13,10 @@ from tests.data import synthetic_traffic as traffic
 def test_they_are_those_of_a_first_run_of_each_cell(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int
 ) -> None:
-    monkeypatch.setattr(curves, "STEPS", (most, 3000))
+    monkeypatch.setattr(outputs, "STEPS", (most, 3000))
     traffic.write_tree(tmp_path, "voip_rrul", "10-10", seeds=2, era="modern")
     data = read_runs(find_runs(tmp_path, "gbw2015", "voip_rrul"), jobs=1)
-    table = curves.first_runs(data)
+    table = outputs.first_runs(data)
     assert table is not None
     cells = table.groupby("qdisc")
     assert set(cells.groups) == set(data.runs["qdisc"])
@@ -26,6 +26,8 @@ def test_they_are_those_of_a_first_run_of_each_cell(
 
 
 def test_nobody_tells_many_curves_apart(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(curves, "MOST_CURVES", 6)
+    monkeypatch.setattr(outputs, "MOST_CURVES", 6)
     traffic.write_tree(tmp_path, "voip_rrul", "10-10", seeds=1, era="modern")  # seven qdiscs
-    assert curves.first_runs(read_runs(find_runs(tmp_path, "gbw2015", "voip_rrul"), jobs=1)) is None
+    assert (
+        outputs.first_runs(read_runs(find_runs(tmp_path, "gbw2015", "voip_rrul"), jobs=1)) is None
+    )
