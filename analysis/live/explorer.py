@@ -88,35 +88,21 @@ class Explorer:
         self.cancel.on_click(lambda button: self.stop())
         for widget in self.inputs.values():
             widget.observe(lambda change: self._announce(), names="value")
-        rows = [
-            widgets.HBox([self.inputs[name] for name in names], layout=_wrapping())
-            for names in (
-                ("qdisc", "era", "cc"),
-                ("down", "up", "rtt"),
-                ("flows", "length", "seed"),
-            )
-        ]
-        buttons = widgets.HBox(
-            [self.start, self.cancel, self.bar, self.progress], layout=_wrapping()
-        )
-        self.panel = widgets.VBox([*rows, self.note, buttons, self.error, self.image, self.table])
+        inputs, wrapping = [*self.inputs.values()], widgets.Layout(flex_flow="row wrap")
+        rows = [widgets.HBox(inputs[at : at + 3], layout=wrapping) for at in (0, 3, 6)]
+        buttons = [self.start, self.cancel, self.bar, self.progress]
+        rows += [self.note, widgets.HBox(buttons, layout=wrapping)]
+        self.panel = widgets.VBox([*rows, self.error, self.image, self.table])
         self._announce()
 
     def choice(self) -> Choice:
         """Return what the widgets say; raise `UnitError` for what is no quantity."""
-        value = {name: widget.value for name, widget in self.inputs.items()}
-        return replace(
-            self._choice,
-            qdisc=value["qdisc"],
-            down=Rate.parse(f"{value['down']:g} Mbit/s"),
-            up=Rate.parse(f"{value['up']:g} Mbit/s"),
-            base_rtt=Duration.parse(f"{value['rtt']:g} ms"),
-            flows=value["flows"],
-            cc=value["cc"],
-            era=value["era"],
-            length=Duration.parse(f"{value['length']:g} s"),
-            seed=value["seed"],
-        )
+        values = {name: widget.value for name, widget in self.inputs.items()}
+        for name, unit in (("down", "Mbit/s"), ("up", "Mbit/s")):
+            values[name] = Rate.parse(f"{values[name]:g} {unit}")
+        for name, unit in (("base_rtt", "ms"), ("length", "s")):
+            values[name] = Duration.parse(f"{values[name]:g} {unit}")
+        return replace(self._choice, **values)
 
     def begin(self) -> bool:
         """Start the chosen run; whether it could be started. What is wrong is shown."""
@@ -141,8 +127,7 @@ class Explorer:
             return
         of, so_far = self._ran, readings.readings(dict(self.run.outputs), self._ports)
         label = f"{of.qdisc}, seed {of.seed}, before"
-        values = readings.numbers(so_far, of.base_rtt.ms, of.length.seconds)
-        self._earlier = readings.Before(so_far, of.qdisc, label), values
+        self._earlier = readings.Before(so_far, of.qdisc, label), readings.numbers(so_far, of)
 
     def stop(self) -> None:
         """Stop the run that goes on."""
@@ -210,33 +195,20 @@ class Explorer:
         so_far = readings.readings(dict(run.outputs), self._ports)
         if not so_far.ping_s.size:
             return
-        chosen = self._choice
-        length_s, base_rtt_ms = chosen.length.seconds, chosen.base_rtt.ms
         before, columns, beside = None, self._columns, self._beside
         if self._earlier:
             before, then = self._earlier
-            values = dict(zip(QUANTITIES, then, strict=True))
-            columns = {before.label: values, **columns}
-            point = readings.Beside(
-                before.label, then.latency_ms, then.upload_mbit_s, False, before.qdisc
-            )
-            beside = [point, *beside]
+            columns = {before.label: dict(zip(QUANTITIES, then, strict=True)), **columns}
+            means = then.latency_ms, then.upload_mbit_s
+            beside = [readings.Beside(before.label, *means, False, before.qdisc), *beside]
         with style.styled("light") as palette:
-            drawn = readings.figure(
-                so_far,
-                palette,
-                qdisc=chosen.qdisc,
-                rates_mbit_s=(chosen.down.mbit_per_s, chosen.up.mbit_per_s),
-                base_rtt_ms=base_rtt_ms,
-                length_s=length_s,
-                beside=beside,
-                before=before,
-            )
+            drawn = readings.figure(so_far, palette, self._choice, beside, before)
             self.image.value = readings.png(drawn)
         self.image.layout.visibility = "visible"
-        now = readings.numbers(so_far, base_rtt_ms, length_s)
-        ours = dict(zip(QUANTITIES, now, strict=True))
-        self.table.value = _table({"this run": ours, **columns})
+        now = dict(zip(QUANTITIES, readings.numbers(so_far, self._choice), strict=True))
+        columns = {"this run": now, **columns}
+        table = pd.DataFrame(columns, index=[*QUANTITIES], dtype=float).rename(index=QUANTITIES)
+        self.table.value = str(table.to_html(float_format=number, na_rep=NONE, border=0))
 
     def _look_up(self) -> None:
         """What the paper and the shipped runs have of the chosen cell."""
@@ -244,10 +216,10 @@ class Explorer:
         cell = self._choice.published()
         if cell is None:
             return
-        printed = _published(cell, self.published) if self.published else {}
+        printed = published(cell, self.published) if self.published else {}
         paper, era = self._choice.run().experiment.paper, self._choice.era
-        number, medians = _shipped(paper, cell, era, self.data)
-        columns = {"published": printed, f"shipped, median of {number}": medians}
+        runs, medians = shipped(paper, cell, era, self.data)
+        columns = {"published": printed, f"shipped, median of {runs}": medians}
         self._columns = {label: values for label, values in columns.items() if values}
         self._beside = [
             readings.Beside(label, values["latency"], values["upload"], label == "published")
@@ -257,22 +229,21 @@ class Explorer:
     def _announce(self) -> None:
         """Say what the choice is: a cell of the paper, or how its values come about."""
         try:
-            chosen = self.choice()
-            run = chosen.run()
-            source = run.experiment
-            paper = source.paper
+            text = self._remarks(self.choice())
         except (EmulationError, UnitError) as error:
-            self.note.value = f"<i>{html.escape(str(error))}</i>"
-            return
-        if chosen.published() is not None and chosen.qdisc in ownfile.drawn():
-            text = f"A link and load of {paper}, with a qdisc of your own."
-        elif chosen.published() is not None:
-            text = f"A cell of {paper}; its own length is {source.traffic.length}."
-        else:
-            text = "No cell of the paper: nothing to compare with."
-        for note in remarks.of_run(run):
-            text += f" Note: {note}."
+            text = str(error)
         self.note.value = f"<i>{html.escape(text)}</i>"
+
+    def _remarks(self, chosen: Choice) -> str:
+        run = chosen.run()
+        paper = run.experiment.paper
+        if chosen.published() is None:
+            text = "No cell of the paper: nothing to compare with."
+        elif chosen.qdisc in ownfile.drawn():
+            text = f"A link and load of {paper}, with a qdisc of your own."
+        else:
+            text = f"A cell of {paper}; its own length is {run.experiment.traffic.length}."
+        return "".join((text, *(f" Note: {note}." for note in remarks.of_run(run))))
 
     def _fail(self, error: Exception) -> None:
         self._failure = error
@@ -281,49 +252,34 @@ class Explorer:
 
 
 def _inputs(first: Choice) -> dict[str, Any]:
+    """Return the widgets by the names of what they choose, in rows of three."""
     numbers = {
         "down": (widgets.FloatText, first.down.mbit_per_s, "down, Mbit/s"),
         "up": (widgets.FloatText, first.up.mbit_per_s, "up, Mbit/s"),
-        "rtt": (widgets.FloatText, first.base_rtt.ms, "base RTT, ms"),
+        "base_rtt": (widgets.FloatText, first.base_rtt.ms, "base RTT, ms"),
         "flows": (widgets.IntText, first.flows, "flows each way"),
         "length": (widgets.FloatText, first.length.seconds, "load, s"),
         "seed": (widgets.IntText, first.seed, "seed"),
     }
-    qdiscs = {name: name for name in explore.qdiscs(first.experiment)}
-    look = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
-    return {
-        "qdisc": _dropdown("qdisc", first.qdisc, qdiscs),
-        "era": _dropdown("era", first.era, {era: linux_of(era) for era in reversed(ERAS)}),
-        "cc": _dropdown("TCP", first.cc, CONTROLS),
-        **{
-            name: kind(value=value, description=text, **look)
-            for name, (kind, value, text) in numbers.items()
-        },
+    titles = {
+        "qdisc": ("qdisc", {name: name for name in explore.qdiscs(first.experiment)}),
+        "era": ("era", {era: linux_of(era) for era in reversed(ERAS)}),
+        "cc": ("TCP", CONTROLS),
     }
+    look = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
+    inputs: dict[str, Any] = {}
+    for name, (text, of_value) in titles.items():
+        value = getattr(first, name)  # which can be chosen, there or not
+        options = [
+            (title, key) for key, title in (of_value | {value: of_value.get(value, value)}).items()
+        ]
+        inputs[name] = widgets.Dropdown(options=options, value=value, description=text, **look)
+    for name, (kind, value, text) in numbers.items():
+        inputs[name] = kind(value=value, description=text, **look)
+    return inputs
 
 
-def _dropdown(description: str, first: str, titles: Mapping[str, str]) -> widgets.Dropdown:
-    """Return a choice of `titles` by value, and of what is chosen at first, there or not."""
-    options = [
-        (title, value) for value, title in {**titles, first: titles.get(first, first)}.items()
-    ]
-    layout = widgets.Layout(width="18em")
-    return widgets.Dropdown(
-        options=options, value=first, description=description, style=_STYLE, layout=layout
-    )
-
-
-def _wrapping() -> widgets.Layout:
-    return widgets.Layout(flex_flow="row wrap")
-
-
-def _table(columns: Mapping[str, Values]) -> str:
-    """Return the columns side by side, one row per quantity; a dash where there is no value."""
-    table = pd.DataFrame(columns, index=list(QUANTITIES), dtype=float).rename(index=QUANTITIES)
-    return str(table.to_html(float_format=number, na_rep=NONE, border=0))
-
-
-def _published(cell: Point, table: Path) -> Values:
+def published(cell: Point, table: Path) -> Values:
     """Return the values of the cell in a table of published ones; empty where it has none.
 
     Raises DataError where the file cannot be read.
@@ -337,7 +293,7 @@ def _published(cell: Point, table: Path) -> Values:
     return dict(zip(names.astype(str), rows["value"].astype(float), strict=True))
 
 
-def _shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]:
+def shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]:
     """Return how many runs of the cell the folder `data` has, and the medians over them.
 
     (0, nothing) where there is none. Raises DataError for runs that cannot be read.

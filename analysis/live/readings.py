@@ -19,6 +19,7 @@ from matplotlib.figure import Figure
 from qdisclab.analysis.plots.marks import reference
 from qdisclab.analysis.plots.style import Palette, look
 from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.emulation.config.explore import Choice
 
 DELAY_S: Final = 5.0  # of flent, before and after the load
 GRID_S: Final = 0.2
@@ -150,11 +151,11 @@ def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
     return time_s, total / SMOOTH_S
 
 
-def numbers(so_far: Readings, base_rtt_ms: float, length_s: float) -> Numbers:
+def numbers(so_far: Readings, chosen: Choice) -> Numbers:
     """Of the load so far; where flows have ended, of their bytes by their durations."""
-    loaded = (so_far.ping_s >= DELAY_S) & (so_far.ping_s <= DELAY_S + length_s)
-    rtt = so_far.rtt_ms[loaded]
-    latency = float(rtt.mean()) - base_rtt_ms if rtt.size else float("nan")
+    end_s = DELAY_S + chosen.length.seconds
+    rtt = so_far.rtt_ms[(so_far.ping_s >= DELAY_S) & (so_far.ping_s <= end_s)]
+    latency = float(rtt.mean()) - chosen.base_rtt.ms if rtt.size else float("nan")
     rates = {"download": float("nan"), "upload": float("nan")}
     for flow in so_far.flows:
         rates[flow.direction] = np.nansum([rates[flow.direction], flow.mean_mbit_s])
@@ -162,27 +163,20 @@ def numbers(so_far: Readings, base_rtt_ms: float, length_s: float) -> Numbers:
 
 
 def figure(
-    so_far: Readings,
-    palette: Palette,
-    *,
-    qdisc: str,
-    rates_mbit_s: tuple[float, float],
-    base_rtt_ms: float,
-    length_s: float,
-    beside: Sequence[Beside] = (),
-    before: Before | None = None,
+    so_far: Readings, palette: Palette, chosen: Choice, beside: list[Beside], before: Before | None
 ) -> Figure:
     """Draw goodput, round trip and queues over time, and the run as a point of latency by goodput.
 
-    `rates_mbit_s` are those of the link, download and upload. Axes of time are as long as the run
-    will be, so that a plot grows to the right. The run `before` is drawn paler.
+    Axes of time are as long as the run will be, so that a plot grows to the right. The run `before`
+    is drawn paler.
     """
+    rates_mbit_s = (chosen.down.mbit_per_s, chosen.up.mbit_per_s)
     drawn = Figure(figsize=(10.5, 7.2), layout="constrained")
     places = drawn.subplot_mosaic(
         [["rate", "plane"], ["rtt", "plane"], ["queue", "drops"]], width_ratios=[1.5, 1]
     )
     rate, rtt, queue, drops = (places[name] for name in ("rate", "rtt", "queue", "drops"))
-    runs = [*([before] if before else []), Before(so_far, qdisc, "")]
+    runs = [*([before] if before else []), Before(so_far, chosen.qdisc, "")]
     for of in runs:
         look_of: dict[str, Any] = {"color": palette.color(of.qdisc), "linewidth": 1.4}
         look_of |= {"alpha": 0.4} if of is before else {}
@@ -191,8 +185,7 @@ def figure(
             curve = goodput(of.readings.flows, direction)
             rate.plot(*curve, linestyle=dashes, label=f"{direction}{when}", **look_of)
         rtt.plot(of.readings.ping_s, of.readings.rtt_ms, **look_of)
-        ends = zip(of.readings.queues.items(), cycle(("-", "--")), strict=False)
-        for (name, counted), dashes in ends:
+        for (name, counted), dashes in zip(of.readings.queues.items(), cycle(("-", "--"))):
             line = {"linestyle": dashes, **look_of}
             queue.plot(counted.time_s, counted.packets, label=f"{name}{when}", **line)
             drops.plot(counted.time_s, counted.drops, **line)
@@ -201,17 +194,19 @@ def figure(
     rate.set(ylim=(0, 1.3 * max(rates_mbit_s)), ylabel="TCP goodput (Mbit/s)")
     for axes in (rate, *([queue] if queue.lines else [])):
         axes.legend(loc="upper right", ncols=2, fontsize=8)
-    reference(rtt, base_rtt_ms, palette)
-    highest = max(of.readings.rtt_ms.max(initial=1.5 * base_rtt_ms) for of in runs)
+    reference(rtt, chosen.base_rtt.ms, palette)
+    highest = max(of.readings.rtt_ms.max(initial=1.5 * chosen.base_rtt.ms) for of in runs)
     rtt.set(ylim=(0, 1.1 * highest), ylabel="Round trip (ms)")
     queue.margins(y=0.35)  # room for the legend
     queue.set(ylim=(0, None), ylabel="Queue (packets)", xlabel="Time (s); shaded: load")
     drops.set(ylim=(0, None), ylabel="Dropped so far", xlabel="Time (s)")
+    end_s = DELAY_S + chosen.length.seconds
     for axes in (rate, rtt, queue, drops):
-        axes.set_xlim(0, length_s + 2 * DELAY_S)
-        load = (DELAY_S, DELAY_S + length_s)
-        axes.axvspan(*load, color=palette.grid, alpha=0.35, linewidth=0)
-    _plane(places["plane"], numbers(so_far, base_rtt_ms, length_s), palette, qdisc, beside)
+        axes.set_xlim(0, end_s + DELAY_S)
+        axes.axvspan(DELAY_S, end_s, color=palette.grid, alpha=0.35, linewidth=0)
+    now = numbers(so_far, chosen)
+    mine = Beside("this run", now.latency_ms, now.upload_mbit_s, False)
+    _plane(places["plane"], (*beside, mine), palette, chosen.qdisc)
     return drawn
 
 
@@ -222,12 +217,10 @@ def png(drawn: Figure) -> bytes:
     return file.getvalue()
 
 
-def _plane(
-    axes: Axes, now: Numbers, palette: Palette, qdisc: str, beside: Sequence[Beside]
-) -> None:
-    mine = Beside("this run", now.latency_ms, now.upload_mbit_s, False)
-    for place in (*beside, mine):
-        last, kind = place is mine, place.qdisc or qdisc
+def _plane(axes: Axes, points: Sequence[Beside], palette: Palette, qdisc: str) -> None:
+    """Draw points of latency by goodput, the last as the run's own."""
+    for place in points:
+        last, kind = place is points[-1], place.qdisc or qdisc
         color, marker = palette.color(kind), look(kind).marker
         axes.plot(
             place.latency_ms, place.upload_mbit_s, marker=marker, linestyle="none",
@@ -237,7 +230,6 @@ def _plane(
         )  # fmt: skip
     axes.margins(0.2)
     axes.invert_xaxis()
-    axes.set_xlabel("Induced latency (ms), less is right")
-    axes.set_ylabel("Upload goodput (Mbit/s)")
+    axes.set(xlabel="Induced latency (ms), less is right", ylabel="Upload goodput (Mbit/s)")
     axes.set_title("Means so far", fontsize=11, color=palette.soft, loc="left")
     axes.legend(loc="best", labelspacing=0.9)

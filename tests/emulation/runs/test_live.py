@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from qdisclab.analysis.live import readings, reference
+from qdisclab.analysis.live import explorer, readings
 from qdisclab.analysis.measures import metrics
 from qdisclab.analysis.plots import style
 from qdisclab.analysis.runs import dataset
@@ -57,7 +57,8 @@ def test_readings_and_numbers_of_what_was_printed() -> None:
     assert [flow.direction for flow in found.flows] == ["download", "download", "upload"]
     assert found.ping_s[:2] == pytest.approx([0.05, 0.25], abs=1e-5)
     assert found.flows[0].ends_s == pytest.approx([5.5, 6.0, 6.5], abs=1e-5)
-    now = readings.numbers(found, base_rtt_ms=50, length_s=20)
+    chosen = Choice("a/b", base_rtt=Duration.parse("50 ms"), length=Duration.parse("20 s"))
+    now = readings.numbers(found, chosen)
     assert now.latency_ms == pytest.approx(30)
     assert now.download_mbit_s == pytest.approx((2 + 4 + 4) / 3 + 1.5e6 * 8e-6 / 4)
     assert now.upload_mbit_s == pytest.approx(5)
@@ -95,10 +96,10 @@ def test_what_waits_in_the_queue_under_test_and_was_dropped() -> None:
 
 def test_nothing_yet_is_drawn_as_well(tmp_path: Path) -> None:
     found = readings.readings({})
-    assert np.isnan(readings.numbers(found, 50, 20)).all()
-    about: dict[str, Any] = {"rates_mbit_s": (10, 1), "base_rtt_ms": 50, "length_s": 20}
+    chosen = Choice("a/b", qdisc="codel", length=Duration.parse("20 s"))
+    assert np.isnan(readings.numbers(found, chosen)).all()
     with style.styled() as palette:
-        drawn = readings.figure(found, palette, qdisc="codel", **about)
+        drawn = readings.figure(found, palette, chosen, [], None)
         assert readings.png(drawn).startswith(b"\x89PNG")
 
 
@@ -106,14 +107,14 @@ def test_the_paper_and_the_shipped_runs_are_beside_a_cell(root: Path) -> None:
     printed_values = root / "studies/gbw2015/published/fig2.csv"
     cell = Choice("gbw2015/rrul", qdisc="codel").published()
     assert cell is not None
-    printed = reference.published(cell, printed_values)
+    printed = explorer.published(cell, printed_values)
     assert printed == {"latency": 35, "upload": 9.04}
-    number, medians = reference.shipped("gbw2015", cell, "2014", root / "data")
+    number, medians = explorer.shipped("gbw2015", cell, "2014", root / "data")
     assert number >= 3
     assert 30 < medians["latency"] < 60
     reno = Choice("gbw2015/rrul", qdisc="codel", cc="reno").published()
     assert reno is not None
-    assert reference.published(reno, printed_values) == {}
+    assert explorer.published(reno, printed_values) == {}
 
 
 def test_options_with_several_values(
