@@ -116,24 +116,16 @@ class Design:
 
 def design_of(study: StudyFolder) -> Design:
     """Return what the study's file fixes of its experiments, by the labels of their points."""
-    loads, seeds, seen = {}, {}, {}
-    fixed = study.about.fixed
-    for experiment in study.about.experiments:
-        for label in (experiment.name, *experiment.labels):
-            if experiment.traffic.loads_in_turn > 1:
-                loads[label] = experiment.traffic.loads_in_turn
-            if experiment.name in fixed.repetitions:
-                seeds[label] = fixed.repetitions[experiment.name]
-            if experiment.name in fixed.seen:
-                seen[label] = fixed.seen[experiment.name]
-    own = ownfile.names(study.name)
-    cells = frozenset(
-        (point.label, point.link.name, point.qdisc)
-        for experiment in study.about.experiments
-        for point in experiment.points
-        if point.qdisc not in own
+    fixed, experiments = study.about.fixed, study.about.experiments
+    labels = [(label, of) for of in experiments for label in (of.name, *of.labels)]
+    points, own = [point for of in experiments for point in of.points], ownfile.names(study.name)
+    return Design(
+        {label: of.traffic.loads_in_turn for label, of in labels if of.traffic.loads_in_turn > 1},
+        {label: fixed.repetitions[of.name] for label, of in labels if of.name in fixed.repetitions},
+        {label: fixed.seen[of.name] for label, of in labels if of.name in fixed.seen},
+        fixed.eras or ALL_ERAS,
+        frozenset((of.label, of.link.name, of.qdisc) for of in points if of.qdisc not in own),
     )
-    return Design(loads, seeds, seen, fixed.eras or ALL_ERAS, cells)
 
 
 def assess(
@@ -173,9 +165,8 @@ def assess(
             if variation.era == era:
                 judged |= _explained(variation, judged, conditions, values, table, design.cells)
         if era == DEFAULT_ERA or era in kernels:
-            judged |= _agreeing_before(
-                judged, [judgements[past, cc] for past in papers if (past, cc) in judgements]
-            )
+            past = [judgements[paper, cc] for paper in papers if (paper, cc) in judgements]
+            judged |= _agreeing_before(judged, past)
         judgements[era, cc] = judged
     loads = first[[*_LOAD, "era"]].drop_duplicates().itertuples(index=False)
     era_of = {tuple(load): str(era) for *load, era in loads}
@@ -260,11 +251,8 @@ def _explained(
         for id_, rule in conditions.items()
     }
     varied = {id_: judge(conditions[id_], changed).verdict for id_ in judged if looks_at[id_]}
-    worse = tuple(
-        id_
-        for id_, verdict in varied.items()
-        if judged[id_].verdict == Verdict.AGREES and verdict != Verdict.AGREES
-    )
+    fails = (id_ for id_, verdict in varied.items() if verdict != Verdict.AGREES)
+    worse = tuple(id_ for id_ in fails if judged[id_].verdict == Verdict.AGREES)
     changes = {}
     for id_, verdict in varied.items():
         judgement = judged[id_]

@@ -103,8 +103,7 @@ class Check:
         first = self.quantities[0]
         names = _parts(self.quantities)
         if self.statistic is RANKS:
-            half = len(self.quantities) // 2
-            other = self.quantities[half]
+            other = self.quantities[len(self.quantities) // 2]
             return f"order of qdiscs, {_where(first)} and {_where(other)}"
         if self.statistic is TREND:
             last = self.quantities[-1]
@@ -119,8 +118,7 @@ class Check:
             titles = [metrics()[quantity.metric].title for quantity in self.quantities]
             return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
         signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
-        joined = signs[self.statistic].join(names)
-        return f"{_where(first)}: {joined}"
+        return f"{_where(first)}: {signs[self.statistic].join(names)}"
 
     @property
     def bounds(self) -> str:
@@ -157,12 +155,10 @@ class Printed(Check):
             return replace(self, low=self.value / reach, high=self.value * reach)
         (samples,) = of_seeds
         seeds = len(samples)
-        spread = np.nan
-        if seeds > 1:
-            deviation = agreement.spread(samples.std(ddof=1), seeds, repetitions=self.repetitions)
-            spread = float(deviation)
+        deviation = samples.std(ddof=1) if seeds > 1 else np.nan
+        spread = agreement.spread(deviation, seeds, repetitions=self.repetitions)
         if not samples.any():
-            spread = float(np.fmax(spread, agreement.unseen(self.step, seeds)))
+            spread = np.fmax(spread, agreement.unseen(self.step, seeds))
         reach = float(agreement.allowed(self.error, spread))
         return replace(self, low=self.value - reach, high=self.value + reach)
 
@@ -360,12 +356,9 @@ def _place(quantity: Quantity) -> str:
 
 def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
     """Return the qdiscs, with what else differs between two quantities."""
-    first = quantities[0]
-    names = []
-    for quantity in quantities:
-        parts = [quantity.qdisc]
-        if len(quantities) == 2:
-            parts += [quantity.link] if quantity.link != first.link else []
-            parts += [quantity.experiment] if quantity.experiment != first.experiment else []
-        names.append(" ".join(parts))
+    first, names = quantities[0], [quantity.qdisc for quantity in quantities]
+    if len(quantities) == 2:
+        other = quantities[1]
+        pairs = ((other.link, first.link), (other.experiment, first.experiment))
+        names[1] = " ".join([other.qdisc, *(own for own, of_first in pairs if own != of_first)])
     return names

@@ -72,14 +72,13 @@ def effect(
     middle = [centre(row) for centre, row in zip(centres, table, strict=True)]
     value = float(statistic.of(np.array(middle)))
     loads = np.asarray(strata if len(strata) else np.zeros(seeds), dtype=int)
-    sizes = np.unique(loads, return_counts=True)[1]
-    kinds = len(sizes)
-    if min(sizes) < 2:
+    places_of = [np.flatnonzero(loads == load) for load in np.unique(loads)]
+    kinds = len(places_of)
+    if min(map(len, places_of)) < 2:
         return Effect(value, float("nan"), seeds, statistic.logarithmic, kinds)
     random = np.random.default_rng(1)
     drawn = np.empty((RESAMPLES, seeds), dtype=int)
-    for load in np.unique(loads):
-        places = np.flatnonzero(loads == load)
+    for places in places_of:
         drawn[:, places] = places[random.integers(0, len(places), (RESAMPLES, len(places)))]
     each = zip(centres, table, strict=True)
     values = statistic.of(np.stack([centre(row[drawn], axis=-1) for centre, row in each]))

@@ -35,19 +35,16 @@ class Variation:
         `table` is what all runs measured.
         """
         chosen = table[table["era"] == self.instead]
-        parts = [
-            chosen[chosen["experiment"] == to].assign(experiment=of)
-            for of, to in self.experiments.items()
-        ]
+        names = self.experiments.items()
+        parts = (chosen[chosen["experiment"] == to].assign(experiment=of) for of, to in names)
         return pd.concat(parts).assign(era=self.era)
 
     def cells(self, table: pd.DataFrame, cc: str) -> tuple[set[Cell], set[Cell]]:
         """Return the cells of its experiments in the era that it varies, and those of them with
         runs."""
+        table = table[table["cc"] == cc]
         own = table[(table["era"] == self.era) & table["experiment"].isin(list(self.experiments))]
-        all_of_them = _cells(own[own["cc"] == cc])
-        varied = self.measured(table)
-        return all_of_them, all_of_them & _cells(varied[varied["cc"] == cc])
+        return _cells(own), _cells(own) & _cells(self.measured(table))
 
 
 def _cells(table: pd.DataFrame) -> set[Cell]:

@@ -5,7 +5,7 @@ experiments that may explain what disagrees.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
@@ -46,38 +46,29 @@ def rules_of(study: StudyFolder) -> Rules:
         return NONE
     registry = registry_of(study)  # rules name metrics of the study
     module = study.module(MODULE)
-    rules = {
-        claim: _making(study, registry, path, claim, rule)
-        if callable(rule)
-        else _checked(study, registry, path, claim, rule)
-        for claim, rule in _mapping(path, module, "RULES").items()
-    }
-    return Rules(rules, _variations(path, module))
+    rules = getattr(module, "RULES", None)
+    if not isinstance(rules, Mapping):
+        raise DataError.of(path, "defines no mapping RULES", REMEDY)
 
+    def checked(claim: str, rule: Any) -> Any:
+        """`rule`, a condition whose metrics and cells all exist; raise DataError for others."""
+        for wrong, todo in _faults(rule, study, registry):
+            raise DataError.of(path, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
+        return rule
 
-def _making(
-    study: StudyFolder, registry: Registry, path: Path, claim: str, rule: Callable[[Claim], Any]
-) -> Callable[[Claim], Condition]:
-    """Return a rule that makes a condition of what its claim prints; the condition is checked."""
-
-    def make(of: Claim) -> Condition:
+    def made(claim: str, rule: Callable[[Claim], Any], of: Claim) -> Any:
+        """Return the condition that a rule makes of what its claim prints."""
         with code.blamed(study.folder, f"RULES[{claim!r}] fails: ", path):
-            made = rule(of)
-        return _checked(study, registry, path, claim, made)
+            condition = rule(of)
+        return checked(claim, condition)
 
-    return make
-
-
-def _checked(
-    study: StudyFolder, registry: Registry, path: Path, claim: str, rule: Any
-) -> Condition:
-    """`rule`, a condition whose metrics and cells all exist; raise DataError for others."""
-    fault = next(_faults(rule, study, registry), None)
-    if fault is not None:
-        wrong, todo = fault
-        raise DataError.of(path, f"RULES[{claim!r}] {wrong}", todo[0].upper() + todo[1:])
-    condition: Condition = rule
-    return condition
+    return Rules(
+        {
+            claim: partial(made, claim, rule) if callable(rule) else checked(claim, rule)
+            for claim, rule in rules.items()
+        },
+        _variations(path, module),
+    )
 
 
 def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
@@ -124,13 +115,11 @@ def _misnamed(
         ("experiment", quantity.experiment, by_label, ""),
         ("link", quantity.link, {point.link.name for point in points_of}, quantity.experiment),
         ("qdisc", quantity.qdisc, {point.qdisc for point in points_of}, quantity.experiment),
+        ("congestion control", quantity.cc, {"", *(p.cc for p in points_of)}, quantity.experiment),
     ]
-    if quantity.cc:
-        controls = {point.cc for point in points_of}
-        names.append(("congestion control", quantity.cc, controls, quantity.experiment))
     for noun, name, valid, where in names if by_label else names[:1]:
         if name not in valid:
-            what, todo = unknown(noun, name, sorted(valid), look="see docs/claims.md")
+            what, todo = unknown(noun, name, sorted(filter(None, valid)), look="see docs/claims.md")
             yield f"names the {what}{where and f' of {where!r}'}", todo
             return
     experiment = study.experiments.get(quantity.experiment)
@@ -147,10 +136,3 @@ def _points(study: StudyFolder) -> Mapping[str, Sequence[Point]]:
     for point in (point for experiment in study.about.experiments for point in experiment.points):
         points.setdefault(point.label, []).append(point)
     return points
-
-
-def _mapping(path: Path, module: ModuleType, name: str) -> Mapping[str, Any]:
-    value = getattr(module, name, None)
-    if not isinstance(value, Mapping):
-        raise DataError.of(path, f"defines no mapping {name}", REMEDY)
-    return value

@@ -68,7 +68,8 @@ def require_distinct(claims: Iterable[Claim], studies: Iterable[StudyFolder]) ->
     for claim in claims:
         paper = papers.setdefault(claim["id"], claim["paper"])
         if paper != claim["paper"]:
-            wrong = f"'{claim['id']}' is a claim of {paper} already"
-            raise DataError.of(
-                statements[claim["paper"]], wrong, "Begin its ids with other letters"
+            wrong, place = (
+                f"'{claim['id']}' is a claim of {paper} already",
+                statements[claim["paper"]],
             )
+            raise DataError.of(place, wrong, "Begin its ids with other letters")

@@ -7,6 +7,7 @@ disagrees or, where it is open, is undecided, unless all of the interval is clos
 """
 
 import itertools
+import operator
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
@@ -141,15 +142,11 @@ class Measured:
         columns = [*CELL, "metric", "seed", "value"]
         for *key, seed, value in table[columns].sort_values("seed").itertuples(index=False):
             self._values.setdefault(tuple(key), {})[seed] = value
-        self._cells = {key[:-1] for key in self._values}
+        self.cells = {key[:-1] for key in self._values}  # that have any run, whatever it measured
 
     def of(self, cell: tuple[str, ...], metric: str) -> Mapping[int, float]:
         """Return the metric of the runs of a cell by seed; empty where no run has it."""
         return self._values.get((*cell, metric), {})
-
-    def has_runs(self, cell: tuple[str, ...]) -> bool:
-        """Return whether there is a run of the cell, whatever it measured."""
-        return cell in self._cells
 
 
 @dataclass(frozen=True)
@@ -187,7 +184,7 @@ class Values:
         """Return why there is no value: no run of the cell, or none that measured the metric."""
         cell = self._cell(quantity)
         text = f"{', '.join(cell[1:])}, era {self.era}"
-        if self.measured.has_runs(cell):
+        if cell in self.measured.cells:
             title = metrics()[quantity.metric].title
             return Lacking(f"{title}, which the runs of {text}, do not have", "metric")
         return Lacking(f"runs of {text}", "data")
@@ -308,18 +305,11 @@ def decide(check: Check, size: Effect, hold: float = ALPHA, fail: float = ALPHA)
     low, high = size.interval(hold)
     if np.isnan(low):
         return None
-    if check.strict:
-        inside = low > check.low and high < check.high
-    else:
-        inside = low >= check.low and high <= check.high
-    if inside:
+    within, apart = (operator.lt, operator.le) if check.strict else (operator.le, operator.lt)
+    if within(check.low, low) and within(high, check.high):
         return True
     low, high = size.interval(fail)
-    if check.strict:
-        outside = high <= check.low or low >= check.high
-    else:
-        outside = high < check.low or low > check.high
-    return False if outside else None
+    return False if apart(high, check.low) or apart(check.high, low) else None
 
 
 def _tie(check: Check, samples: Sequence[Floats]) -> bool:
@@ -327,13 +317,10 @@ def _tie(check: Check, samples: Sequence[Floats]) -> bool:
     steps = [metrics()[quantity.metric].step for quantity in check.quantities]
     if check.statistic.spread or not any(steps):
         return False
+    means = np.array([sample.mean() for sample in samples])
     reach = [(-step / 2, step / 2) if step else (0.0,) for step in steps]
-    inside = set()
-    for off in itertools.product(*reach):
-        mean = np.array([sample.mean() + by for sample, by in zip(samples, off, strict=True)])
-        value = float(check.statistic.of(mean))
-        inside.add(check.low <= value <= check.high)
-    return len(inside) > 1
+    values = (float(check.statistic.of(means + off)) for off in itertools.product(*reach))
+    return len({check.low <= value <= check.high for value in values}) > 1
 
 
 def at_bound(check: Check, size: Effect, largest: float) -> bool:
@@ -357,16 +344,16 @@ def at_bound(check: Check, size: Effect, largest: float) -> bool:
 
 def _open(check: Check, size: Effect) -> str:
     """Return why a check is open, for people."""
+    seeds = f"{size.seeds} seeds"
     if size.alike:
-        same = f"{number(size.value)}, {size.seeds} seeds that came out the same"
-        return f"{check.text}: {same}; asked for {check.bounds}"
-    if size.seeds < 2:
+        found = f"{number(size.value)}, {seeds} that came out the same"
+    elif size.seeds < 2:
         return f"{check.text}: one seed has no interval"
-    if np.isnan(size.error):
-        return f"{check.text}: {size.seeds} seeds of {size.strata} loads, of one load one only"
-    low, high = size.interval()
-    interval = f"{number(low)} to {number(high)}, {size.seeds} seeds"
-    return f"{check.text}: {interval}; asked for {check.bounds}"
+    elif np.isnan(size.error):
+        return f"{check.text}: {seeds} of {size.strata} loads, of one load one only"
+    else:
+        found = f"{' to '.join(map(number, size.interval()))}, {seeds}"
+    return f"{check.text}: {found}; asked for {check.bounds}"
 
 
 def _first_lack(condition: Condition, findings: Sequence[Finding]) -> Lacking:

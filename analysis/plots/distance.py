@@ -37,10 +37,8 @@ def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
         for cell in part.to_dict("records"):
             x, y, error = cell["published"], cell["ours"], cell["reading_error"]
             for interval in ((x - error, x + error), (cell["ci_low"], cell["ci_high"])):
-                upright = interval[0] == cell["ci_low"]
-                point(
-                    axes, x, y, cell["qdisc"], palette, interval=interval, upright=upright, size=5
-                )
+                point(axes, x, y, cell["qdisc"], palette, interval=interval, size=5,
+                      upright=interval[0] == cell["ci_low"])  # fmt: skip
         for axis in (axes.xaxis, axes.yaxis):
             log_axis(axis)
             if ends[1] < 10 * ends[0]:  # of one power of ten there is no scale
@@ -49,8 +47,6 @@ def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
         unit = part["unit"].iloc[0]
         unit = "" if unit in ("index", "1") else f" ({unit})"
         axes.set(xlim=ends, ylim=ends, xlabel="Measured on computers", ylabel="Emulated")
-        axes.set_title(
-            f"{source}: {quantity}{unit}" if source else f"{quantity}{unit}", fontsize=10
-        )
+        axes.set_title(f"{source}{': ' * bool(source)}{quantity}{unit}", fontsize=10)
     qdisc_legend(figure, list(table["qdisc"].astype(str)), palette)
     return figure

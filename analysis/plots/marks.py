@@ -36,24 +36,22 @@ def point(
     A hollow marker stands for another setting, or for what the paper prints. `settings` go to
     matplotlib, for both: a marker or a colour that is not the qdisc's.
     """
-    style: dict[str, Any] = {"color": palette.color(qdisc), "marker": look(qdisc).marker}
-    style |= settings
-    marker, color = style.pop("marker"), style.pop("color")
+    marker = settings.pop("marker", look(qdisc).marker)
+    color = settings.pop("color", palette.color(qdisc))
     if interval is not None and np.isfinite(interval[0]):
         ends = ((x, x), interval) if upright else (interval, (y, y))
-        axes.plot(*ends, color=color, linewidth=1.3, zorder=2, **style)
+        axes.plot(*ends, color=color, linewidth=1.3, zorder=2, **settings)
     axes.plot(
         x, y, marker=marker, markersize=size, linestyle="none",
         markerfacecolor=color if filled else palette.paper,
         markeredgecolor=palette.paper if filled else color,
-        markeredgewidth=0.7 if filled else 1.3, zorder=4 if filled else 3, **style,
+        markeredgewidth=0.7 if filled else 1.3, zorder=4 if filled else 3, **settings,
     )  # fmt: skip
 
 
-def published(axes: Axes, x: Any, y: Any, palette: Palette, color: str = "", **line: Any) -> None:
+def published(axes: Axes, x: Any, y: Any, palette: Palette, **line: Any) -> None:
     """Draw open diamonds for what the paper prints; `line` may join them."""
-    settings: dict[str, Any] = {"linestyle": "none"} | line
-    axes.plot(x, y, **settings, **diamond(palette, color or palette.ink))
+    axes.plot(x, y, **{"linestyle": "none"} | line, **diamond(palette, palette.ink))
 
 
 def diamond(palette: Palette, color: str) -> dict[str, Any]:
@@ -153,11 +151,10 @@ def boxes(
     filled: bool = True,
 ) -> None:
     """Draw boxes from quartiles, whiskers and outliers, as matplotlib's `bxp` takes them."""
-    outline = {"color": color, "linewidth": 1.3}
+    outline, face = {"color": color, "linewidth": 1.3}, box_face(color, palette, filled=filled)
     axes.bxp(
         stats, positions=at, widths=width, patch_artist=True, manage_ticks=False,
-        boxprops={"facecolor": box_face(color, palette, filled=filled), "edgecolor": color,
-                  "linewidth": 1.3},
+        boxprops={"facecolor": face, "edgecolor": color, "linewidth": 1.3},
         medianprops={"color": palette.ink, "linewidth": 1.7},
         whiskerprops=outline, capprops=outline,
         flierprops={"marker": "o", "markersize": 3.2, "markerfacecolor": color,

@@ -110,12 +110,8 @@ def name_rows(
 
 def legend(figure: Figure, handles: Mapping[str, Artist], **more: Any) -> Legend:
     """Write a legend above all panels in one line, or as `more` says, which goes to matplotlib."""
-    settings: Any = {
-        "loc": "outside upper left",
-        "ncols": len(handles),
-        "handletextpad": 0.5,
-    } | more
-    written: Legend = figure.legend([*handles.values()], [*handles], **settings)
+    settings: Any = {"loc": "outside upper left", "ncols": len(handles), "handletextpad": 0.5}
+    written: Legend = figure.legend([*handles.values()], [*handles], **settings | more)
     return written
 
 
@@ -145,12 +141,10 @@ def qdisc_legend(
         handles[name] = line
     names = [*handles]
     handles |= more or {}
-    columns = max(1, int(figure.get_figwidth() / ENTRY_INCH))
-    lines = -(-len(handles) // columns)
-    texts = legend(
-        figure, handles, ncols=-(-len(handles) // lines), handlelength=2.2, columnspacing=1.2
-    ).get_texts()
-    for text, name in zip(texts, names, strict=False):
+    lines = -(-len(handles) // max(1, int(figure.get_figwidth() / ENTRY_INCH)))
+    columns = -(-len(handles) // lines)
+    written = legend(figure, handles, ncols=columns, handlelength=2.2, columnspacing=1.2)
+    for text, name in zip(written.get_texts(), names, strict=False):
         text.set_color(palette.color(name))
 
 

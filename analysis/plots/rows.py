@@ -10,15 +10,8 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import require_several
+from qdisclab.analysis.plots import panels
 from qdisclab.analysis.plots.marks import points, reference
-from qdisclab.analysis.plots.panels import (
-    fill_legend,
-    log_axis,
-    name_rows,
-    one_run,
-    panels,
-    qdisc_legend,
-)
 from qdisclab.analysis.plots.style import Palette
 from qdisclab.analysis.runs.order import in_order
 
@@ -55,19 +48,17 @@ def dots(
     down = -(-len(quantities) // ACROSS)
     across = -(-len(quantities) // down)
     size = (2.2 + PANEL_INCH * across, (1.7 + ROW_INCH * len(names)) * down)
-    figure, axes_of = panels(*size, down, across, sharey=True)
+    figure, axes_of = panels.panels(*size, down, across, sharey=True)
     for axes, quantity in zip(axes_of.flat, quantities, strict=False):
         cells = table[table["quantity"] == quantity]
         floor = least.get(quantity)
         low, high = _limits(cells, floor, zoomed=quantity in zoomed)
-        cells = cells.assign(
-            ci_low=cells["ci_low"].clip(low), ci_high=cells["ci_high"].clip(low, high)
-        )
+        cells = cells.assign(ci_low=cells.ci_low.clip(low), ci_high=cells.ci_high.clip(low, high))
         # at zero a marker lies on the axis
         points(axes, cells, names, qdiscs, palette, shift=0.5 if about else 0, size=6,
                least=-np.inf if floor is None else floor, clip_on=False)  # fmt: skip
         if floor is not None:
-            log_axis(axes.xaxis)
+            panels.log_axis(axes.xaxis)
             end = f"≤ {floor:g}" if (cells["mean"] < floor).any() else f"{floor:g}"
             axes.xaxis.set_major_formatter(
                 lambda value, _, floor=floor, end=end: end if value == floor else f"{value:g}"
@@ -75,13 +66,14 @@ def dots(
         elif low < 0:
             reference(axes, 0, palette, upright=True)
         axes.set_xlim(low, high)
-        lines = [*labels[quantity].split("\n"), *([one_run(cells)] if "n_seeds" in cells else [])]
+        alone = [panels.one_run(cells)] if "n_seeds" in cells else []
+        lines = [*labels[quantity].split("\n"), *alone]
         axes.set_xlabel("\n".join(fill(line, WIDTH) for line in lines), fontsize=11)
-        name_rows(axes, [fill(name, 22) for name in names], palette)
+        panels.name_rows(axes, [fill(name, 22) for name in names], palette)
     if len(qdiscs) > 1:
-        qdisc_legend(figure, qdiscs, palette)
+        panels.qdisc_legend(figure, qdiscs, palette)
     if about:
-        fill_legend(figure, palette, *about)
+        panels.fill_legend(figure, palette, *about)
     return figure
 
 

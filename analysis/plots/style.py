@@ -10,7 +10,6 @@ import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from io import BytesIO, StringIO
 from pathlib import Path
 from typing import Any, Final, Literal
@@ -60,6 +59,15 @@ _INK: Final[dict[Theme, dict[str, str]]] = {
 }
 
 
+_SETTINGS: Final[dict[Any, Any]] = {  # matplotlib types each key apart
+    "figure.dpi": 110, "axes.grid": True, "axes.axisbelow": True, "axes.spines.top": False,
+    "axes.spines.right": False, "axes.labelsize": 12, "axes.titlelocation": "left",
+    "axes.titlesize": 11, "grid.linewidth": 0.8, "xtick.labelsize": 11, "ytick.labelsize": 11,
+    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "legend.frameon": False,
+    "legend.fontsize": 10.5, "svg.hashsalt": "reproduce-all", "svg.fonttype": "path",
+}  # fmt: skip
+
+
 @dataclass(frozen=True)
 class Palette:
     """The colours of the theme in which a figure is drawn."""
@@ -89,24 +97,21 @@ def looks() -> dict[str, Look]:
     return {**{name: kind.look for name, kind in KINDS.items() if kind.look}, **NAMED}
 
 
+_taken: dict[str, int] = {}  # by new names, of OTHERS
+
+
 def forget_others() -> None:
     """Forget the looks of new names, so that those of a page do not depend on pages before it."""
-    _taken().clear()
-
-
-@cache
-def _taken() -> dict[str, int]:
-    return {}
+    _taken.clear()
 
 
 def _other(qdisc: str) -> Look:
     """Return the look of a name that is new, the same while this process lasts."""
-    taken = _taken()
-    if qdisc not in taken:
+    if qdisc not in _taken:
         first = crc32(qdisc.encode())
         places = [(first + step) % len(OTHERS) for step in range(len(OTHERS))]
-        taken[qdisc] = min(places, key=[*taken.values()].count)
-    return OTHERS[taken[qdisc]]
+        _taken[qdisc] = min(places, key=[*_taken.values()].count)
+    return OTHERS[_taken[qdisc]]
 
 
 def on_dark(color: str) -> str:
@@ -122,11 +127,10 @@ def contrast(color: str, other: str) -> float:
     """Return the contrast of two colours, 1 to 21 (WCAG 2.2, "contrast ratio")."""
 
     def luminance(of: str) -> float:
-        linear = (
+        red, green, blue = (
             part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4
             for part in to_rgb(of)
         )
-        red, green, blue = linear
         return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
     dark, light = sorted((luminance(color), luminance(other)))
@@ -137,36 +141,14 @@ def contrast(color: str, other: str) -> float:
 def styled(theme: Theme = "light") -> Iterator[Palette]:
     """Set matplotlib up for figures that are drawn and saved inside the block."""
     palette = Palette(theme, **_INK[theme])
-    settings: Any = {  # matplotlib types each key apart
-        "figure.dpi": 110,
-        "figure.facecolor": palette.paper,
-        "savefig.facecolor": palette.paper,
-        "axes.facecolor": palette.paper,
-        "axes.edgecolor": palette.soft,
-        "axes.labelcolor": palette.ink,
-        "axes.grid": True,
-        "axes.axisbelow": True,
-        "axes.spines.top": False,
-        "axes.spines.right": False,
-        "axes.labelsize": 12,
-        "axes.titlelocation": "left",
-        "axes.titlesize": 11,
-        "axes.titlecolor": palette.soft,
+    colors: dict[Any, Any] = {
+        **dict.fromkeys(("figure.facecolor", "savefig.facecolor", "axes.facecolor"), palette.paper),
+        **dict.fromkeys(("axes.labelcolor", "text.color"), palette.ink),
+        **dict.fromkeys(("axes.edgecolor", "axes.titlecolor"), palette.soft),
+        **dict.fromkeys(("xtick.color", "ytick.color"), palette.soft),
         "grid.color": palette.grid,
-        "grid.linewidth": 0.8,
-        "text.color": palette.ink,
-        "xtick.color": palette.soft,
-        "ytick.color": palette.soft,
-        "xtick.labelsize": 11,
-        "ytick.labelsize": 11,
-        "font.family": "sans-serif",
-        "font.sans-serif": ["DejaVu Sans"],
-        "legend.frameon": False,
-        "legend.fontsize": 10.5,
-        "svg.hashsalt": "reproduce-all",
-        "svg.fonttype": "path",
     }
-    with mpl.rc_context(settings):
+    with mpl.rc_context(_SETTINGS | colors):
         yield palette
 
 
