@@ -88,12 +88,9 @@ class Chosen(Sequence[Run]):
         return self.all[place]
 
     def do(
-        self,
-        jobs: int | None = None,
-        again: bool = False,
-        bar: bool = True,
+        self, jobs: int | None = None, again: bool = False, bar: bool = True,
         probes: Sequence[str] = (),
-    ) -> Chosen:
+    ) -> Chosen:  # fmt: skip
         """Execute the missing runs, `jobs` at once (default: one per core).
 
         On a terminal and in a notebook with a progress bar, unless `bar` is False.
@@ -107,14 +104,11 @@ class Chosen(Sequence[Run]):
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
         campaign.do(
-            self.all,
-            kernel.named(self.all[0].kernel),
-            rootfs.build(),
-            self.data,
+            self.all, kernel.named(self.all[0].kernel), rootfs.build(), self.data,
             jobs=jobs or len(os.sched_getaffinity(0)),
             options=campaign.Options(again=again, probes=more),
             bars=bar and (sys.stderr.isatty() or "ipykernel" in sys.modules),
-        )
+        )  # fmt: skip
         return self
 
     @property
@@ -166,10 +160,8 @@ class Chosen(Sequence[Run]):
         if theirs.all:
             numbers = theirs._numbers()
             numbers["cell"] = numbers["run"].map({run.id: run.cell for run in theirs.all})
-            means = numbers.groupby(by).mean(numeric_only=True)
-            table = table.join(
-                means.dropna(axis="columns", how="all").add_suffix("_measured"), on=by
-            )
+            means = numbers.groupby(by).mean(numeric_only=True).dropna(axis="columns", how="all")
+            table = table.join(means.add_suffix("_measured"), on=by)
         values = measured.stated(self._study, self._files)[["cell", "metric", "direction", "value"]]
         for cell, metric, direction, value in values.itertuples(index=False, name=None):
             rows = table["cell"] == cell
@@ -191,13 +183,12 @@ class Chosen(Sequence[Run]):
             pairs = map(tuple, record.get("measured_pairs", ()))
             idle = dict(zip(pairs, record.get("measured_base_rtts_ms", ()), strict=False))
             clients = run.traffic.clients if isinstance(run.traffic, Programs) else {}
-            base = {program: idle.get(pair, np.nan) for program, pair in clients.items()}
-            table = reports.read(path)
-            for program, flows in table[table["whole"].astype(bool)].groupby("program"):
+            for program, flows in reports.whole(path).groupby("program"):
                 sums = flows[["goodput_mbit_s", "retransmits"]].astype(float).sum(min_count=1)
                 means = flows[["rtt_ms", "lost_percent"]].astype(float).mean()
                 about = {"run": run.id, "program": program, **sums, **means}
-                rows.append({**about, "base_rtt_ms": base.get(str(program), np.nan)})
+                base_rtt_ms = idle.get(clients.get(str(program), ()), np.nan)
+                rows.append({**about, "base_rtt_ms": base_rtt_ms})
         return pd.DataFrame(rows, columns=["run", *REPORTED])
 
     def _means(self) -> pd.DataFrame:
@@ -210,8 +201,7 @@ class Chosen(Sequence[Run]):
         records = {run.id: read_json(self._record(run)) for run in self.all}
         idle = {run: of.get("measured_base_rtts_ms", [np.nan])[0] for run, of in records.items()}
         columns |= {INDUCED: rtt - runs["base_rtt_ms"], "base_rtt_ms": pd.Series(idle)}
-        means = pd.DataFrame(columns, index=runs.index)
-        return means.reset_index()
+        return pd.DataFrame(columns, index=runs.index).reset_index()
 
     def rows(self) -> pd.DataFrame:
         """The lines of JSON that programs printed, or the table that is a run's data: one row per
@@ -295,14 +285,12 @@ class OpenStudy:
         study, names = self.study, ", ".join(self.experiments)
         points = sum(len(experiment.points) for experiment in study.experiments)
         runs = sum(len(each.points) * len(each.seeds) for each in study.experiments)
-        return "\n".join(
-            (
-                f"{study.name}: {study.title}",
-                f"  in {self.folder}, runs in {self.data}",
-                f"  {len(self.experiments)} experiments with {points} points, {runs} runs:",
-                f"  {textwrap.shorten(names, 88, placeholder=' …')}",
-                "  .runs(EXPERIMENT, …) chooses runs",
-            )
+        return (
+            f"{study.name}: {study.title}\n"
+            f"  in {self.folder}, runs in {self.data}\n"
+            f"  {len(self.experiments)} experiments with {points} points, {runs} runs:\n"
+            f"  {textwrap.shorten(names, 88, placeholder=' …')}\n"
+            "  .runs(EXPERIMENT, …) chooses runs"
         )
 
     @property

@@ -7,7 +7,7 @@ of which have to hold. All words here only describe; `verdict` looks values up a
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import numpy as np
 import scipy
@@ -240,11 +240,11 @@ def read_back(what: str) -> Lacking:
 def within(cells: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
 
-    def check(quantity: Quantity) -> Check:
-        metric = metrics().get(quantity.metric)
-        return Check(FACTOR if metric and metric.factor else VALUE, (quantity,), low, high)
-
-    return _each(check, cells)
+    known = metrics()
+    factors = {of.metric for of in cells if of.metric in known and known[of.metric].factor}
+    return _of_all(
+        Check(FACTOR if of.metric in factors else VALUE, (of,), low, high) for of in cells
+    )
 
 
 def near(cells: Cells, value: float, factor: float, margin: float) -> Checks:
@@ -273,17 +273,17 @@ def printed_ratio(
 
 def less(smaller: Cells, greater: Cells) -> Checks:
     """The mean of the first is less than that of the second."""
-    return _compared(DIFFERENCE, (smaller, greater), high=0, strict=True)
+    return _compared(DIFFERENCE, smaller, greater, high=0, strict=True)
 
 
 def apart(a: Cells, b: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """The difference a − b lies between `low` and `high`, in the metric's unit."""
-    return _compared(DIFFERENCE, (a, b), low, high)
+    return _compared(DIFFERENCE, a, b, low=low, high=high)
 
 
 def ratio(a: Cells, b: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """a / b lies between `low` and `high`."""
-    return _compared(RATIO, (a, b), low, high)
+    return _compared(RATIO, a, b, low=low, high=high)
 
 
 def below(smaller: Cells, greater: Cells, factor: float | None = None) -> Checks:
@@ -305,12 +305,12 @@ def tending(*cells: Cells, low: float) -> Every:
 
 def widening(a: Cells, b: Cells, c: Cells, d: Cells) -> Checks:
     """c − d is more than a − b."""
-    return _compared(GROWTH, (a, b, c, d), low=0, strict=True)
+    return _compared(GROWTH, a, b, c, d, low=0, strict=True)
 
 
 def steadier(a: Cells, b: Cells) -> Checks:
     """a varies less over its runs than b."""
-    return _compared(SPREAD, (a, b), high=0, strict=True)
+    return _compared(SPREAD, a, b, high=0, strict=True)
 
 
 def same_order(first: Iterable[Quantity], second: Iterable[Quantity], low: float) -> Check:
@@ -318,19 +318,12 @@ def same_order(first: Iterable[Quantity], second: Iterable[Quantity], low: float
     return Check(RANKS, (*first, *second), low)
 
 
-def _compared(
-    statistic: Statistic,
-    cells: Sequence[Cells],
-    low: float = -np.inf,
-    high: float = np.inf,
-    *,
-    strict: bool = False,
-) -> Checks:
-    return _each(lambda *of: Check(statistic, of, low, high, strict), *cells)
+def _compared(statistic: Statistic, *cells: Cells, **bounds: Any) -> Checks:
+    return _of_all(Check(statistic, of, **bounds) for of in aligned(*cells))
 
 
-def _each(check: Callable[..., Check], *cells: Cells) -> Checks:
-    made = tuple(check(*quantities) for quantities in aligned(*cells))
+def _of_all(checks: Iterable[Check]) -> Checks:
+    made = tuple(checks)
     return made[0] if len(made) == 1 else Every(made)
 
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from types import MappingProxyType, ModuleType
 from typing import Any, Final, NamedTuple
 
-from qdisclab.analysis.claims.check import Check, Condition, Every, Lacking, Quantity, Same, Some
+from qdisclab.analysis.claims.check import Check, Every, Lacking, Quantity, Same, Some
 from qdisclab.analysis.claims.explanation import Variation
 from qdisclab.analysis.claims.verdict import Rule
 from qdisclab.analysis.errors import DataError

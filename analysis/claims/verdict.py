@@ -32,7 +32,6 @@ from qdisclab.analysis.claims.check import (
     Quantity,
     Same,
     Some,
-    Statistic,
 )
 from qdisclab.analysis.claims.effect import Effect, effect, number
 from qdisclab.analysis.claims.record import Verdict as Verdict
@@ -280,15 +279,8 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     return Finding(check, size, holds)
 
 
-@lru_cache(maxsize=2**14)
-def _effect(
-    values: tuple[tuple[float, ...], ...],
-    statistic: Statistic,
-    medians: tuple[bool, ...],
-    strata: tuple[int, ...],
-) -> Effect:
-    """Return `effect`, cached: variations and eras ask for the same one many times."""
-    return effect(list(map(np.array, values)), statistic, medians, strata)
+#: Variations and eras ask for the same effect many times.
+_effect: Final = lru_cache(maxsize=2**14)(effect)
 
 
 def agrees(check: Printed, size: Effect) -> bool | None:

@@ -18,8 +18,7 @@ METRICS: Final = {
 
 def measure(file: RunFile) -> Mapping[str, float]:
     """Return the numbers of METRICS that a run has: programs are called `down…` and `up…`."""
-    table = reports.read(file.provenance)
-    whole = table[table["whole"].astype(bool)].set_index("program")["goodput_mbit_s"].astype(float)
+    whole = reports.whole(file.provenance).set_index("program")["goodput_mbit_s"].astype(float)
     numbers = {}
     for way in ("down", "up"):
         if len(own := whole[whole.index.str.startswith(way)]):

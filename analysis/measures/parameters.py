@@ -14,10 +14,7 @@ from qdisclab.emulation.model.units import Option, Quantity
 
 PRINTED: Final = pa.DataFrameSchema(
     {
-        "qdisc": pa.Column(str),
-        "parameter": pa.Column(str),
-        "rate": pa.Column(str),
-        "value": pa.Column(str),
+        **{name: pa.Column(str) for name in ("qdisc", "parameter", "rate", "value")},
         "note": pa.Column(str, nullable=True),
     },
     unique=["qdisc", "parameter", "rate"],

@@ -24,7 +24,6 @@ from qdisclab.emulation.study import studies
 
 STUDY: Final = "rfc7928"
 CASES: Final = "bbr"
-SEEDS: Final = 3
 
 
 @dataclass(frozen=True)
@@ -88,11 +87,8 @@ SCORES: Final = pa.DataFrameSchema(
         "number": pa.Column(str, pa.Check.isin([number.id for number in NUMBERS])),
         "seed": pa.Column(int, pa.Check.ge(0)),
         "value": pa.Column(float),
-        "kernel": pa.Column(str),  # identities of what the run was made of
-        "guest": pa.Column(str),  # its root file system
-        "code": pa.Column(str),  # what of ours runs in the guest
-        "job": pa.Column(str),
-        "data_sha256": pa.Column(str),
+        # what the run was made of: `guest` its root file system, `code` what of ours runs there
+        **{name: pa.Column(str) for name in ("kernel", "guest", "code", "job", "data_sha256")},
     },
     unique=["qdisc", "cc", "number", "seed"],
     strict=True,
@@ -113,21 +109,13 @@ def measured(root: Path, provenances: Iterable[Path]) -> pd.DataFrame:
         if not numbers:
             continue
         numbers_of, record = measure_run(run), read_record(run)
+        made_of = record["identity"]
+        digests = [made_of["kernel"]["digest"], made_of["root"]["digest"], made_of["guest"]]
+        digests += [made_of["job"], record["data_sha256"]]
         rows += [
-            {
-                "qdisc": run.qdisc,
-                "cc": run.cc,
-                "number": number.id,
-                "seed": run.seed,
-                "value": round(number.take(numbers_of), 6),
-                "kernel": record["identity"]["kernel"]["digest"],
-                "guest": record["identity"]["root"]["digest"],
-                "code": record["identity"]["guest"],
-                "job": record["identity"]["job"],
-                "data_sha256": record["data_sha256"],
-            }
-            for number in numbers
-            if number.study == STUDY or number.id in numbers_of
+            (run.qdisc, run.cc, of.id, run.seed, round(of.take(numbers_of), 6), *digests)
+            for of in numbers
+            if of.study == STUDY or of.id in numbers_of
         ]
     return SCORES.validate(pd.DataFrame(rows, columns=list(SCORES.columns)))
 

@@ -53,11 +53,8 @@ _COUNTERS: Final = "counters"  # of what is remembered: a digest of all queues' 
 
 MEASURED: Final = pa.DataFrameSchema(
     {
-        "era": pa.Column(str),
-        "experiment": pa.Column(str),
+        **{name: pa.Column(str) for name in ("era", "experiment", "link", "qdisc", "cc")},
         "link": pa.Column(str, pa.Check.str_matches(r"^([0-9.]+/[0-9.]+|-)$")),
-        "qdisc": pa.Column(str),
-        "cc": pa.Column(str),
         "seed": pa.Column(int, pa.Check.ge(0)),
         "metric": pa.Column(str, pa.Check(_known)),
         "value": pa.Column(float),
@@ -79,7 +76,19 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
     measures = {name: measure for name in study.experiments if (measure := measure_of(study, name))}
     runs = index_of(data, study.name)
     work = [run for run in runs if run.experiment in measures and not run.length]
-    table = _table(measures, work, _numbers(study, data, measures, work, jobs))
+    by_id = {run.run: run for run in work}
+
+    def measure(ids: list[str]) -> list[Mapping[str, float]]:
+        chosen = [by_id[name] for name in ids]
+        if len(chosen) < FEW_RUNS or jobs == 1:
+            return [*map(_remembered, chosen)]
+        with workers(jobs) as pool:
+            return list(pool.map(_remembered, chosen, chunksize=4))
+
+    states = dict(zip(by_id, _states(study, measures, work), strict=True))
+    subject = f"{data.resolve()}\0{study.name}"
+    numbers = remembered_parts(FOLDER, subject, states, measure).values()
+    table = _table(measures, work, list(numbers))
     captured = []
     for part in registry_of(study).recorded:
         runs = recorded.find(data, study.name, part.probe)
@@ -98,35 +107,16 @@ def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
     )
 
 
-def _numbers(
-    study: StudyFolder,
-    data: Path,
-    measures: Mapping[str, Measure],
-    runs: Sequence[RunFile],
-    jobs: int | None,
-) -> list[Mapping[str, float]]:
-    """Return the numbers of each of `runs`, of which those are measured that are not remembered."""
-    by_id = {run.run: run for run in runs}
-    states = dict(zip(by_id, _states(study, measures, runs), strict=True))
-
-    def measure(ids: list[str]) -> list[Mapping[str, float]]:
-        chosen = [by_id[name] for name in ids]
-        if len(chosen) < FEW_RUNS or jobs == 1:
-            return [*map(_remembered, chosen)]
-        with workers(jobs) as pool:
-            return list(pool.map(_remembered, chosen, chunksize=4))
-
-    subject = f"{data.resolve()}\0{study.name}"
-    return list(remembered_parts(FOLDER, subject, states, measure).values())
-
-
 def _states(
     study: StudyFolder, measures: Mapping[str, Measure], runs: Sequence[RunFile]
 ) -> Iterator[str]:
     """Yield a digest of all that the numbers of each of `runs` depend on."""
     files = [path for path in (study.folder / FILE, study.axes) if path.is_file()]
     about = digest([*contents(files), _COUNTERS])
-    code = {name: _code(study, measure) for name, measure in measures.items()}
+    code = {
+        name: f"{of.of.__module__}:{of.of.__qualname__} {code_digest(of.files(study.folder))}"
+        for name, of in measures.items()
+    }
     divisors: dict[tuple[str, ...], list[RunFile]] = {}
     for run in runs:
         cell = (run.variant, run.link, run.cc)
@@ -136,12 +126,6 @@ def _states(
                 divisors[cell] = unloaded(run)
         paths = [path for of in (run, *divisors[cell]) for path in of.files]
         yield digest([about, code[run.experiment], *map(state, paths)])
-
-
-def _code(study: StudyFolder, measure: Measure) -> str:
-    """Return the name of a measure, with a digest of its code."""
-    sources = code_digest(measure.files(study.folder))
-    return f"{measure.of.__module__}:{measure.of.__qualname__} {sources}"
 
 
 def _remembered(run: RunFile) -> Mapping[str, float]:

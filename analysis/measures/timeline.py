@@ -37,11 +37,9 @@ what programs or flent reported; drops are of all queues under test, from the pr
 Those of `packets.by_class` are there, too."""
 
 DESCRIBED: Final = {
-    "rtt_mean_ms": " ms",
-    "flow_rtt_ms": " ms",
-    "goodput_mbit_s": " Mbit/s",
+    "rtt_mean_ms": " ms", "flow_rtt_ms": " ms", "goodput_mbit_s": " Mbit/s",
     "sojourn_mean_ms": " ms",
-}
+}  # fmt: skip
 """Of them, those that the description of a picture has, with their units."""
 
 ABOUT: Final = ("experiment", "qdisc", "cc")
@@ -251,11 +249,11 @@ def with_measured(study: StudyFolder, runs: Mapping[str, RunFile]) -> dict[str, 
 
 def beside(table: pd.DataFrame, theirs: pd.DataFrame) -> pd.DataFrame:
     """Return `labelled` of our cells with a column `measured`, if there is anything of theirs."""
-    if theirs.empty:
-        return labelled(table)
-    keys = ["rig", "qdisc", "quantity"]
-    means = theirs.drop_duplicates(keys).rename(columns={"mean": "measured"})
-    return labelled(table.merge(means[[*keys, "measured"]], on=keys, how="left"))
+    if len(theirs):
+        keys = ["rig", "qdisc", "quantity"]
+        means = theirs.drop_duplicates(keys).rename(columns={"mean": "measured"})
+        table = table.merge(means[[*keys, "measured"]], on=keys, how="left")
+    return labelled(table)
 
 
 def labelled(table: pd.DataFrame) -> pd.DataFrame:
@@ -301,9 +299,10 @@ def _row(run: RunFile) -> dict[str, object]:
     if not any((of_pings, *numbers)):
         what = f"none of the probes {', '.join(sources)} is beside it"
         raise DataError.of(run.provenance, what, "Repeat the run with --probe")
-    about = {name: getattr(run, name) for name in (*ABOUT, "seed")}
-    parts = (about, of_pings, *numbers)
-    return {name: value for part in parts for name, value in part.items()}
+    row: dict[str, object] = {name: getattr(run, name) for name in (*ABOUT, "seed")}
+    for part in (of_pings, *numbers):
+        row |= part
+    return row
 
 
 def _reported(run: RunFile) -> dict[str, float]:
@@ -314,9 +313,8 @@ def _reported(run: RunFile) -> dict[str, float]:
         numbers: dict[str, Any] = {"goodput_mbit_s": flows["goodput_mbit_s"].sum(min_count=1)}
         numbers |= {"rtt_mean_ms": rtts.mean(), "rtt_p99_ms": rtts.quantile(0.99)}
     else:
-        table = reports.read(run.provenance)
-        whole = table[table["whole"].astype(bool)]
-        numbers = {"goodput_mbit_s": whole["goodput_mbit_s"].astype(float).sum(min_count=1)}
+        goodputs = reports.whole(run.provenance)["goodput_mbit_s"].astype(float)
+        numbers = {"goodput_mbit_s": goodputs.sum(min_count=1)}
     return {name: float(value) for name, value in numbers.items() if value == value}
 
 

@@ -19,7 +19,6 @@ from qdisclab.emulation.config.catalogue import experiment
 from qdisclab.emulation.config.request import point_of
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.qdisc import Qdisc
-from qdisclab.emulation.model.run import Point
 from qdisclab.emulation.model.units import Duration, Packets, Size, UnitError
 
 OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
@@ -42,7 +41,12 @@ def axes(run: RunFile) -> dict[str, str]:
     study does not have.
     """
     study = study_at(run.paper)
-    point = _point(study, run)
+    try:
+        source = experiment(f"{study.folder}/{run.request['experiment']}")
+        point = point_of(source, run.request)
+    except ConfigError as error:
+        wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
+        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error
     varied = dict(point.axes)
     return {
         **_said(study).get(varied.get("qdisc", ""), {}),
@@ -53,15 +57,6 @@ def axes(run: RunFile) -> dict[str, str]:
         "qdisc": run.qdisc,
         "cc": run.cc,
     }
-
-
-def _point(study: StudyFolder, run: RunFile) -> Point:
-    try:
-        source = experiment(f"{study.folder}/{run.request['experiment']}")
-        return point_of(source, run.request)
-    except ConfigError as error:
-        wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
-        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error
 
 
 def span_ms(run_axes: Mapping[str, str], name: str) -> float:

@@ -15,13 +15,8 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import pandas as pd
 
-from qdisclab.analysis.errors import (
-    DataError,
-    OnlyMeasures,
-    require_several,
-    require_text,
-    require_texts,
-)
+from qdisclab.analysis import errors
+from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.flentfile import (
     KINDS,
     PING_KINDS,
@@ -93,17 +88,17 @@ def find_runs(
     OnlyMeasures where a cell has no run with its data, unless `reduced`.
     """
     names = [experiments] if isinstance(experiments, str) else [*experiments]
-    require_text("paper", paper)
-    require_texts("experiments", names)
+    errors.require_text("paper", paper)
+    errors.require_texts("experiments", names)
     if isinstance(qdiscs, Mapping):
-        require_several("experiments", names, qdiscs)
+        errors.require_several("experiments", names, qdiscs)
     every = index_of(root, paper)
     chosen: list[RunFile] = []
     missing: list[str] = []
     for name in names:
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
         span = length.get(name, "") if isinstance(length, Mapping) else length
-        require_text("length", span)
+        errors.require_text("length", span)
         wanted = {
             axis: _texts(f"{axis}s", values)
             for axis, values in (("cc", ccs), ("era", eras), ("link", links), ("qdisc", of))
@@ -112,7 +107,9 @@ def find_runs(
         runs = _with_values(here, wanted)
         chosen += runs
         if not runs:
-            missing.append(f"{_none_of(name, span, wanted)}{_instead(name, here, every)}")
+            values = [text for texts in wanted.values() for text in texts or ()]
+            asked = " ".join(filter(None, (name, span, *values)))
+            missing.append(f"no run of {asked}{_instead(name, here, every)}")
     if not chosen:
         wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
         raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
@@ -121,15 +118,11 @@ def find_runs(
 
 def _with_values(runs: Iterable[RunFile], wanted: Mapping[str, list[str] | None]) -> list[RunFile]:
     """Return those of `runs` with the wanted values, by congestion control and era as wanted."""
-    chosen = [
-        run
-        for run in runs
-        if all(texts is None or getattr(run, axis) in texts for axis, texts in wanted.items())
-    ]
+    for axis, texts in wanted.items():
+        runs = [run for run in runs if texts is None or getattr(run, axis) in texts]
     ccs, eras = wanted["cc"], wanted["era"]
     return sorted(
-        chosen,
-        key=lambda run: (ccs.index(run.cc) if ccs else 0, eras.index(run.era) if eras else 0),
+        runs, key=lambda run: (ccs.index(run.cc) if ccs else 0, eras.index(run.era) if eras else 0)
     )
 
 
@@ -155,9 +148,7 @@ def _checked(entries: Index) -> Index:
     return entries
 
 
-def run_at(root: Path, provenance: Path) -> RunFile:
-    """Return the run below `root` with that provenance; raise DataError where it is none."""
-    return run_file(root, provenance)
+run_at: Final = run_file
 
 
 def _whole(runs: Iterable[RunFile]) -> list[RunFile]:
@@ -167,11 +158,9 @@ def _whole(runs: Iterable[RunFile]) -> list[RunFile]:
         cells.setdefault(run.cell, []).append(run)
     for cell in cells.values():
         if all(run.is_reduced for run in cell):
-            raise OnlyMeasures.of(
-                cell[0].provenance.parent,
-                "its runs are here as their measures, without their data",
-                "Bring the data back by `emulate run --again`, or leave the cell out",
-            )  # fmt: skip
+            wrong = "its runs are here as their measures, without their data"
+            todo = "Bring the data back by `emulate run --again`, or leave the cell out"
+            raise errors.OnlyMeasures.of(cell[0].provenance.parent, wrong, todo)
     return [run for cell in cells.values() for run in cell if not run.is_reduced]
 
 
@@ -180,13 +169,8 @@ def _texts(name: str, values: Columns) -> list[str] | None:
     if values is None:
         return None
     texts = [values] if isinstance(values, str) else values
-    require_texts(name, texts)
+    errors.require_texts(name, texts)
     return list(texts)
-
-
-def _none_of(name: str, length: str, wanted: Mapping[str, list[str] | None]) -> str:
-    values = [text for texts in wanted.values() for text in texts or ()]
-    return f"no run of {' '.join(filter(None, [name, length, *values]))}"
 
 
 def _instead(name: str, here: Sequence[RunFile], every: Sequence[RunFile]) -> str:
@@ -265,9 +249,8 @@ def read_record(file: RunFile) -> dict[str, Any]:
     except (DamagedData, KeyError) as error:
         raise DataError.of(file.provenance, "not the provenance of a run", RERUN) from error
     if named != file.run:
-        raise DataError.of(
-            file.provenance, f"describes the run {named!r}", f"Move it to its place, not {file.run}"
-        )
+        wrong, todo = f"describes the run {named!r}", f"Move it to its place, not {file.run}"
+        raise DataError.of(file.provenance, wrong, todo)
     return record
 
 
@@ -277,9 +260,7 @@ def usable(file: RunFile) -> Iterator[None]:
     DataError."""
     try:
         yield
-    except (
-        ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError,
-    ) as error:  # fmt: skip
+    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
         wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
         raise DataError.of(file.provenance, wrong, RERUN) from error
 
@@ -290,14 +271,13 @@ def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:
         wrong = "its rig states no base RTT, which induced latency is counted from"
         raise DataError.of(file.provenance, wrong, "rows() of analysis.lab has what programs left")
     kernel = record["identity"]["kernel"]
+    numbers = ("length_s", "base_rtt_ms", "virtual_s", "wall_s")
     return {
         **{name: getattr(file, name) for name in IDENTITY},
         "kernel_release": str(kernel["release"]),
         "kernel_digest": str(kernel["digest"]),
         "flent_version": "–",
-        **{
-            name: float(record[name]) for name in ("length_s", "base_rtt_ms", "virtual_s", "wall_s")
-        },
+        **{name: float(record[name]) for name in numbers},
     }
 
 
@@ -324,22 +304,13 @@ def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFra
     series = [each for file in files for each in file.series]
     rows_of_run = [sum(each.value.size for each in file.series) for file in files]
     rows_of_series = [each.value.size for each in series]
-    time_s = np.concatenate([each.time_s for each in series])
     value = np.concatenate([each.value for each in series])
     kind = _categorical([each.kind for each in series], rows_of_series)
     column = np.asarray([VALUE[name] for name in kind.categories])[kind.codes]
-    columns: dict[str, Any] = {}
-    for name in IDENTITY:
-        if name == "seed":
-            columns[name] = np.repeat(runs[name].to_numpy(), rows_of_run)
-        else:
-            columns[name] = pd.Categorical.from_codes(
-                np.repeat(runs[name].cat.codes.to_numpy(), rows_of_run),
-                categories=runs[name].cat.categories,
-            )
+    columns: dict[str, Any] = {name: runs[name].array.repeat(rows_of_run) for name in IDENTITY}
     columns["series"] = _categorical([each.name for each in series], rows_of_series)
     columns["kind"] = kind
-    columns["time_s"] = time_s
+    columns["time_s"] = np.concatenate([each.time_s for each in series])
     for name in dict.fromkeys(VALUE.values()):
         columns[name] = np.where(column == name, value, np.nan)
     return pd.DataFrame(columns)

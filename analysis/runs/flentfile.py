@@ -24,13 +24,10 @@ from qdisclab.emulation.datafile import read_json
 Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
+_CLASSES: Final = r" BE\d*(::\d+%s)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1)"
 KINDS: Final[dict[str, re.Pattern[str]]] = {
-    "tcp_download": re.compile(
-        r"TCP download( BE\d*(::\d+)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1))?"
-    ),
-    "tcp_upload": re.compile(
-        r"TCP upload( BE\d*(::\d+| [0-9.]+)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1))?"
-    ),
+    "tcp_download": re.compile(f"TCP download({_CLASSES % ''})?"),
+    "tcp_upload": re.compile(f"TCP upload({_CLASSES % '| [0-9.]+'})?"),
     "ping_icmp": re.compile(r"Ping \(ms\) ICMP(\d* [0-9.]+)?"),
     "ping_udp": re.compile(r"Ping \(ms\) UDP (BE\d*|BK|EF)"),
     "voip": re.compile(r"VoIP::delay"),
@@ -41,9 +38,7 @@ over a step; how long each page of a web test took, in ms."""
 TCP_KINDS: Final = ("tcp_download", "tcp_upload")
 PING_KINDS: Final = ("ping_icmp", "ping_udp")
 TESTS: Final[dict[str, tuple[str, ...]]] = {
-    "rrul_be": (*TCP_KINDS, "ping_icmp"),
-    "rrul": (*TCP_KINDS, "ping_icmp"),
-    "tcp_bidirectional": (*TCP_KINDS, "ping_icmp"),
+    **dict.fromkeys(("rrul_be", "rrul", "tcp_bidirectional"), (*TCP_KINDS, "ping_icmp")),
     **dict.fromkeys(("udp_flood", "udp_flood_var_up"), ("ping_icmp",)),
     "voip-1up": ("tcp_upload", "voip"),
     "voip-rrul": (*TCP_KINDS, "ping_icmp", "voip"),
@@ -64,9 +59,7 @@ class Series:
 
     name: str  # flent's name, such as "TCP upload BE2"
     kind: str  # a key of KINDS
-    time_s: (
-        Floats  # shape (n,), s; flent's steps, without those that have no value; begins of pages
-    )
+    time_s: Floats  # shape (n,), s; flent's steps, but for those without a value; begins of pages
     value: Floats  # shape (n,), in the unit of its kind
     transferred_mbit_s: float  # tcp_*: bytes of the whole flow by its duration; NaN for others
 
@@ -138,9 +131,8 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
 
 
 def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
-    steps = np.asarray(content["x_values"], dtype=np.float64)
     # flent computes step * i in floating point; rounding makes the steps of all runs compare equal
-    steps = np.round(steps, 6)
+    steps = np.round(np.asarray(content["x_values"], dtype=np.float64), 6)
     series = []
     for name, values in sorted(content["results"].items()):
         kind = kind_of(name)
@@ -202,11 +194,8 @@ def _loss(packets: list[dict[str, Any]]) -> Loss:
     irtt names the packets that were lost on the way there and back; those lost on the way back had
     arrived.
     """
-    arrived = [
-        int(packet["seq"])
-        for packet in packets
-        if not packet.get("lost") or packet.get("lost_dir") == "down"
-    ]
+    there = (of for of in packets if not of.get("lost") or of.get("lost_dir") == "down")
+    arrived = [int(packet["seq"]) for packet in there]
     if not arrived:
         raise ValueError("no packet of the VoIP flow arrived")
     sent = max(arrived) - min(arrived) + 1

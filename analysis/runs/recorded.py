@@ -30,7 +30,7 @@ def find(data: Path, study: str, probe: str) -> list[RunFile]:
     longest: dict[tuple[object, ...], RunFile] = {}
     for run in beside(index_of(data, study), probe):
         key = tuple(getattr(run, name) for name in KEY)
-        longest[key] = max(longest[key], run, key=_length_s) if key in longest else run
+        longest[key] = max(longest.get(key, run), run, key=_length_s)
     return list(longest.values())
 
 
@@ -55,12 +55,14 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     """
     tables: dict[Path, pd.DataFrame] = {}
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
+    # whole numbers without a point are read as integers
+    floats = {name: float for name, of in form.columns.items() if str(of.dtype) == "float64"}
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
         try:
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
-            tables[path] = table[list(form.columns)].astype(_floats(form))
+            tables[path] = table[list(form.columns)].astype(floats)
         except (ValueError, KeyError) as error:
             raise _unlike(path, probe, error) from error
     if not tables:
@@ -82,8 +84,3 @@ _OTHER_FORM: Final = (ValueError, pa.errors.SchemaError, pa.errors.SchemaErrors)
 def _unlike(path: Path, probe: str, error: Exception) -> DataError:
     todo = f"Make it again: emulate run … --probe {probe}"
     return DataError.of(path, f"not a table of the probe '{probe}' ({error})", todo)
-
-
-def _floats(form: pa.DataFrameSchema) -> dict[str, type]:
-    """Whole numbers without a point are read as integers."""
-    return {name: float for name, column in form.columns.items() if str(column.dtype) == "float64"}

@@ -70,6 +70,12 @@ def read(provenance: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=list(COLUMNS))
 
 
+def whole(provenance: Path) -> pd.DataFrame:
+    """Return those rows of `read` that are of whole flows."""
+    table = read(provenance)
+    return table[table["whole"].astype(bool)]
+
+
 def _rows(text: str) -> Iterator[dict[str, Any]]:
     if text.startswith("{"):
         yield from _iperf3(text)
@@ -82,13 +88,8 @@ def _rows(text: str) -> Iterator[dict[str, Any]]:
 
 
 def _row(tool: str, flow: int, time_s: float, seconds: float, **values: Any) -> dict[str, Any]:
-    return {
-        "tool": tool,
-        "flow": flow,
-        "time_s": time_s,
-        "seconds": seconds,
-        "whole": True,
-    } | values
+    about = {"tool": tool, "flow": flow, "time_s": time_s, "seconds": seconds}
+    return about | {"whole": True} | values
 
 
 def _iperf3(text: str) -> Iterator[dict[str, Any]]:

@@ -79,10 +79,8 @@ class RigRecord:
     @property
     def loaded(self) -> NDArray[np.bool_]:
         """Which steps are under load."""
-        loaded: NDArray[np.bool_] = (self.time_s >= self.delay_s) & (
-            self.time_s < self.delay_s + self.length_s
-        )
-        return loaded
+        end_s = self.delay_s + self.length_s
+        return (self.time_s >= self.delay_s) & (self.time_s < end_s)
 
 
 def read_rig(path: Path) -> RigRecord:

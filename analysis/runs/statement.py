@@ -58,10 +58,8 @@ class Claim:
     @property
     def place(self) -> str:
         """Where it stands: "Sec. 5.1.1, Fig. 2a"."""
-        section = self.section
-        if section[:1].isdigit():
-            section = f"Sec. {section}"
-        return ", ".join(part for part in (section, self.figure) if part)
+        section = f"{'Sec. ' * self.section[:1].isdigit()}{self.section}"
+        return ", ".join(filter(None, (section, self.figure)))
 
     def stands_in(self, place: str) -> bool:
         """Return whether `place` is its id, its section or the begin of its figure's name."""

@@ -95,9 +95,7 @@ class StudyFolder:
         return data if shipped or (data / self.name).is_dir() else studies.data_folder(self.folder)
 
 
-@cache
-def _at(folder: Path) -> StudyFolder:
-    return StudyFolder(folder)
+_at: Final = cache(StudyFolder)  # which remembers what its properties read
 
 
 def study_at(name_or_path: str | Path) -> StudyFolder:
