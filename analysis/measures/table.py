@@ -78,7 +78,7 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
     work = [run for run in runs if run.experiment in measures and not run.length]
     by_id = {run.run: run for run in work}
 
-    def measure(ids: list[str]) -> list[Mapping[str, float]]:
+    def numbers_of(ids: list[str]) -> list[Mapping[str, float]]:
         chosen = [by_id[name] for name in ids]
         if len(chosen) < FEW_RUNS or jobs == 1:
             return [*map(_remembered, chosen)]
@@ -87,8 +87,8 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
 
     states = dict(zip(by_id, _states(study, measures, work), strict=True))
     subject = f"{data.resolve()}\0{study.name}"
-    numbers = remembered_parts(FOLDER, subject, states, measure).values()
-    table = _table(measures, work, list(numbers))
+    numbers = remembered_parts(FOLDER, subject, states, numbers_of)
+    table = _table(measures, work, list(numbers.values()))
     captured = []
     for part in registry_of(study).recorded:
         runs = recorded.find(data, study.name, part.probe)

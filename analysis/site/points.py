@@ -21,14 +21,8 @@ VALUES: Final = ("ours", "mean", "effect")
 QUANTITY: Final = ("quantity", "metric", "direction", "unit")
 #: What an interval is of that does not say: the first of these.
 INTERVAL_OF: Final = (
-    *VALUES,
-    "rtt_ms",
-    "mean_ms",
-    "normalised",
-    "jain_index",
-    "mean error",
-    "Dropped (%)",
-)
+    *VALUES, "rtt_ms", "mean_ms", "normalised", "jain_index", "mean error", "Dropped (%)",
+)  # fmt: skip
 BOUNDS: Final = (("ci_low", "ci_high"), ("ci_low_ms", "ci_high_ms"), ("low", "high"))
 #: Numbers that are parameters of a run.
 PARAMETERS: Final = ("x", "time_s", "flows", "stations", "base_rtt_ms", "flows_per_sender",
@@ -66,6 +60,7 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
     if SEED in names:  # a strip of runs per qdisc
         others = [name for name in ranked if name in QDISCS]
     along = ranked[0] if ranked[0] in PARAMETERS else next(iter(others), ranked[0])
+    values = [quantities, *places.values()]
     linux = next((name for name in LINUX if name in names), "")
     stops = [place for place, value in enumerate(places.get(linux, ())) if value != PRINTED]
     return {
@@ -75,23 +70,14 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
         **({"seed": names.index(SEED)} if SEED in names else {}),
         "names": [_name(name, places[name], ours) for name in names],
         "points": [
-            [*at, *(float(f"{number:.6g}") for number in numbers if pd.notna(number))]
+            [*(known.index(name) for known, name in zip(values, at, strict=True)),
+             *(float(f"{number:.6g}") for number in numbers if pd.notna(number))]
             for at, numbers in zip(
-                zip(
-                    _at(rows["quantity"], quantities),
-                    *(_at(rows[name], places[name]) for name in names),
-                    strict=True,
-                ),
-                rows[[*NUMBERS]].astype(float).to_numpy().tolist(),
-                strict=True,
+                rows[["quantity", *names]].to_numpy().tolist(),
+                rows[[*NUMBERS]].astype(float).to_numpy().tolist(), strict=True,
             )
         ],
-    }
-
-
-def _at(column: pd.Series, values: list[str]) -> list[int]:
-    """Return the places in `values` of those of a column."""
-    return column.map({value: place for place, value in enumerate(values)}).tolist()
+    }  # fmt: skip
 
 
 def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
@@ -105,25 +91,20 @@ def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
     ]  # fmt: skip
     numbered = (name for name in (*PARAMETERS, SEED) if name in table and name not in texts)
     kinds = [*texts, *numbered]
-    numbers = [
-        name for name in map(str, table.select_dtypes("number")) if name not in {*kinds, *left}
-    ]
+    numbers = [of for of in map(str, table.select_dtypes("number")) if of not in {*kinds, *left}]
     if value == "ours":
         numbers = [name for name in numbers if name in (value, "published") or "Linux" in name]
     elif value:
         numbers = [value]
     of = [name for name in QUANTITY if name in table and table[name].nunique() > 1]
-    words = (
-        table[of].fillna("").astype(str).agg(", ".join, axis=1).str.replace("_", " ")
-        if of
-        else None
-    )
+    named = table[of].fillna("").astype(str)
+    words = named.agg(", ".join, axis=1).str.replace("_", " ") if of else ""
     parts = []
     for number in sorted(numbers, key=lambda name: name not in FIRST and not value):
         label = HEADERS.get(number, in_headers(number))
         low, high = _interval(table, number)
         part = pd.DataFrame({"quantity": label, "value": table[number], "low": low, "high": high})
-        if words is not None:
+        if of:
             part["quantity"] = words if value else words + f": {label}"
         elif value:
             part["quantity"] = "Value"

@@ -56,11 +56,9 @@ def compare(ours: pd.DataFrame, known: pd.DataFrame, study: str = STUDY) -> Card
     numbers = {number.id: number for number in NUMBERS if number.study == study}
     ours, known = (table[table["number"].isin(list(numbers))] for table in (ours, known))
     asked = _contestants(ours)
-    others = [contestant for contestant in _contestants(known) if contestant not in asked]
-    same_cc = [contestant for contestant in others if contestant[1] in {cc for _, cc in asked}]
-    beside = same_cc or [
-        contestant for contestant in others if contestant[0] in {qdisc for qdisc, _ in asked}
-    ]
+    qdiscs, controls = {qdisc for qdisc, _ in asked}, {cc for _, cc in asked}
+    others = [of for of in _contestants(known) if of not in asked]
+    beside = [of for of in others if of[1] in controls] or [of for of in others if of[0] in qdiscs]
     table = pd.concat([ours, known]).drop_duplicates(_KEY)
     means = intervals(table)
     missed = {
@@ -124,21 +122,17 @@ def _rounded(value: float) -> str:
 def text(card: Card) -> str:
     """Return the table for a console: intervals of what was asked for, means of the known ones."""
     head = ["", *(name(entry) for entry in card.columns)]
-    lines = [
-        [
-            f"{row.number.title}{f', {row.number.unit}' if row.number.unit else ''}"
-            f"{f' ({row.number.best})' if row.number.study != STUDY else ''}",
-            *(
-                cell(entry, whole=place < len(card.asked)) + " (no)" * miss
-                for place, (entry, miss) in enumerate(zip(row.intervals, row.misses, strict=True))
-            ),
-        ]
-        for row in card.rows
-    ]
-    widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+    lines = [head]
+    for row in card.rows:
+        of = row.number
+        best = f" ({of.best})" if of.study != STUDY else ""
+        found = enumerate(zip(row.intervals, row.misses, strict=True))
+        cells = [cell(at, whole=n < len(card.asked)) + " (no)" * miss for n, (at, miss) in found]
+        lines.append([f"{of.title}{f', {of.unit}' if of.unit else ''}{best}", *cells])
+    first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
     return "\n".join(
-        "  ".join([line[0].ljust(widths[0]), *map(str.rjust, line[1:], widths[1:])]).rstrip()
-        for line in (head, *lines)
+        "  ".join([line[0].ljust(first), *map(str.rjust, line[1:], widths)]).rstrip()
+        for line in lines
     )
 
 
@@ -164,11 +158,8 @@ def recorded(path: Path) -> pd.DataFrame:
 def record(ours: pd.DataFrame, path: Path) -> None:
     """Put `ours` into the table at `path`, in the place of the same contestants' rows."""
     old = recorded(path)
-    keys = set(_contestants(ours))
-    others = old[
-        [contestant not in keys for contestant in zip(old["qdisc"], old["cc"], strict=True)]
-    ]
-    order = [number.id for number in NUMBERS]
+    keys, order = set(_contestants(ours)), [number.id for number in NUMBERS]
+    others = old[[of not in keys for of in zip(old["qdisc"], old["cc"], strict=True)]]
     table = pd.concat([others, ours]).sort_values(
         _KEY, key=lambda of: of.map(order.index) if of.name == "number" else of
     )

@@ -30,9 +30,8 @@ def sentence(table: pd.DataFrame) -> str:
 def _of_printed(table: pd.DataFrame) -> str:
     words = agreement(table)
     pairs = table[["published", "ours"]].apply(pd.to_numeric, errors="coerce")
-    off = ((pairs["ours"] - pairs["published"]).abs() / pairs["published"]).where(
-        pairs["published"] > 0
-    )
+    printed = pairs["published"].where(pairs["published"] > 0)
+    off = (pairs["ours"] - printed).abs() / printed
     counts = {word: words.count(word) for word in ("yes", *MISSES, "no")}
     rest = ", ".join(f"{n} {word}" for word, n in counts.items() if n and word != "yes")
     text = f"Of {sum(counts.values())} printed values {counts['yes']} agree"
@@ -41,10 +40,8 @@ def _of_printed(table: pd.DataFrame) -> str:
         worst = int(off.fillna(-1).to_numpy().argmax())
         ours, published = (number(pairs[name].iloc[worst]) for name in ("ours", "published"))
         unit = f" {table['unit'].iloc[worst]}" if "unit" in table else ""
-        text += (
-            f" The median miss is {100 * off.median():.3g} %, the greatest that of "
-            f"{_named(table, worst)}: {ours}{unit} where {published} is printed."
-        )
+        text += f" The median miss is {100 * off.median():.3g} %, the greatest that of "
+        text += f"{_named(table, worst)}: {ours}{unit} where {published} is printed."
     return text
 
 
@@ -68,11 +65,10 @@ def _of_extremes(table: pd.DataFrame) -> str:
     first = table[(table[fixed].fillna("") == table[fixed].fillna("").iloc[0]).all(axis=1)]
     values = pd.to_numeric(first[value], errors="coerce")
     ranked = first.assign(value=values)[values.notna()].sort_values("value", kind="stable")
-    if ranked[name].nunique() < 2 or ranked[name].iloc[0] == ranked[name].iloc[-1]:
+    names, values = ranked[name], ranked["value"]
+    if names.nunique() < 2 or names.iloc[0] == names.iloc[-1]:
         return ""
-    least, most = (
-        f"{number(ranked['value'].iloc[i])} with {ranked[name].iloc[i]}" for i in (0, -1)
-    )
+    least, most = (f"{number(values.iloc[i])} with {names.iloc[i]}" for i in (0, -1))
     words = {of: in_words if of == "era" else in_headers for of in fixed}
     where = ", ".join(words[of](str(first[of].iloc[0])) for of in fixed)
     what = HEADERS.get(value, value)

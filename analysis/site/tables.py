@@ -102,10 +102,9 @@ def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
     frame = texts(table)
     frame.columns = pd.Index([str(name) for name in frame.columns])
     words = [frame[name].str[:1].str.isalpha().any() for name in frame.columns]
+    places = (place for place, is_words in enumerate(words) if is_words)
     left: list[CSSDict] = [
-        {"selector": f".col{place}", "props": "text-align: left"}
-        for place, is_words in enumerate(words)
-        if is_words
+        {"selector": f".col{place}", "props": "text-align: left"} for place in places
     ]
     name = sha256(frame.to_csv().encode()).hexdigest()[:8]  # the same table, the same bytes
     style = Styler(frame, uuid=name, cell_ids=False).hide(axis="index").format(escape="html")
@@ -138,9 +137,8 @@ def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
 def experiments_found(runs: pd.DataFrame) -> pd.DataFrame:
     """Return one row per era, congestion control and experiment of a Dataset's `runs`: links,
     qdiscs, n_runs, seeds, kernel."""
-    cells = runs.astype({"kernel_release": str}).groupby(
-        ["era", "cc", "experiment"], observed=True, sort=False
-    )
+    by = ["era", "cc", "experiment"]
+    cells = runs.astype({"kernel_release": str}).groupby(by, observed=True, sort=False)
     found = cells.agg(
         links=("link", "nunique"),
         qdiscs=("qdisc", "nunique"),
@@ -153,9 +151,10 @@ def experiments_found(runs: pd.DataFrame) -> pd.DataFrame:
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:
     """Return the rows in the order of style.in_order, rows of one qdisc in theirs."""
-    rank = {name: place for place, name in enumerate(in_order(list(table["qdisc"].astype(str))))}
-    place = table["qdisc"].astype(str).map(rank)
-    return table.loc[place.sort_values(kind="stable").index].reset_index(drop=True)
+    rank = in_order(table["qdisc"].astype(str)).index
+    return table.sort_values(
+        "qdisc", key=lambda names: names.astype(str).map(rank), kind="stable", ignore_index=True
+    )
 
 
 def texts(table: pd.DataFrame) -> pd.DataFrame:
@@ -186,15 +185,12 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
         ]
         columns["ours"] = table["ours"].map(number)
         columns["difference"] = table["difference"].map(_signed)
-        columns["ratio"] = table["ratio"].map(
-            lambda value: NONE if pd.isna(value) else f"{value:.2f}"
-        )
+        columns["ratio"] = [NONE if pd.isna(value) else f"{value:.2f}" for value in table["ratio"]]
         columns["allowed"] = table["allowed"].map(number)
         columns["agrees"] = agreement(table)
         if table["published"].isna().all():
-            columns = columns.drop(
-                columns=["published", "difference", "ratio", "allowed", "agrees"]
-            )
+            of_printed = ["published", "difference", "ratio", "allowed", "agrees"]
+            columns = columns.drop(columns=of_printed)
         if table["published_gap"].notna().any():
             columns["published_gap"] = table["published_gap"].map(_signed)
             columns["gap"] = table["gap"].map(_signed)
@@ -224,13 +220,12 @@ def agreement(table: pd.DataFrame) -> list[str]:
     """Return for each row whether its printed value agrees, or else by how much ours is off: "yes",
     or one of MISSES; "no" of what is no number, and a dash where either is missing."""
     words = []
-    for row in table.reindex(columns=["published", "ours", "agrees"]).to_dict("records"):
-        ours, published = (
-            pd.to_numeric(row[name], errors="coerce") for name in ("ours", "published")
-        )
-        if pd.isna(row["agrees"]) and (pd.isna(ours) or pd.isna(published)):
+    numbers = table.reindex(columns=["ours", "published"]).apply(pd.to_numeric, errors="coerce")
+    agrees = table.reindex(columns=["agrees"])["agrees"]
+    for ours, published, equal in zip(numbers["ours"], numbers["published"], agrees, strict=True):
+        if pd.isna(equal) and (pd.isna(ours) or pd.isna(published)):
             words.append(NONE)
-        elif pd.notna(row["agrees"]) and row["agrees"]:
+        elif pd.notna(equal) and equal:
             words.append("yes")
         elif pd.isna(published):
             words.append("no")

@@ -105,23 +105,17 @@ def table(claims: Iterable[Claim], setting: Sequence[str]) -> pd.DataFrame:
     """
     rows = []
     for claim in claims:
-        judgement = next((of for of in claim["judgements"] if _judges(of, setting)), claim)
+        whole = (of for of in claim["judgements"] if of["complete"])
+        judgement = next((of for of in whole if [of["era"], of["cc"]] == [*setting]), claim)
         verdict = (judgement["verdict"], judgement["setting"], judgement["why"])
         rows.append((claim["id"], claim["statement"], claim["printed"], *verdict))
     return pd.DataFrame(rows, columns=COLUMNS)
 
 
-def _judges(judgement: Mapping[str, Any], setting: Sequence[str]) -> bool:
-    return [judgement["era"], judgement["cc"]] == [*setting] and judgement["complete"]
-
-
 def show(
-    study: str | Path,
-    data_root: str | Path,
-    runs: pd.DataFrame,
-    places: Collection[str],
+    study: str | Path, data_root: str | Path, runs: pd.DataFrame, places: Collection[str],
     output: str = "",
-) -> None:
+) -> None:  # fmt: skip
     """Show the claims of a study that stand in `places` and rest on the experiments of `runs`.
 
     The verdicts on the runs below `data_root` are those that `emulate claims` has computed. With
@@ -137,18 +131,13 @@ def show(
         command = f"emulate claims --study {folder.name}"
         display(HTML(f"<p>No verdicts yet: <code>{command}</code> computes them.</p>"))  # type: ignore[no-untyped-call]
         return
-    _require_known(places, claims)
+    for place in places if claims else ():  # of a study that states nothing, none is wrong
+        if not any(_stands_in(claim, place) for claim in claims):
+            names = (name for claim in claims for name in (claim["section"], claim["figure"]))
+            require_one("claims", place, dict.fromkeys(filter(None, names)))
     setting = [str(runs[name].iloc[0]) for name in ("era", "cc")]
     own = of_places(claims, places, set(runs["experiment"].astype(str)))
     display(readable(table(own, setting), NONE))  # type: ignore[no-untyped-call]
-
-
-def _require_known(places: Collection[str], claims: list[Claim]) -> None:
-    """Raise DataError for a place where nothing stands, unless nothing is stated at all."""
-    for place in places:
-        if claims and not any(_stands_in(claim, place) for claim in claims):
-            names = (name for claim in claims for name in (claim["section"], claim["figure"]))
-            require_one("claims", place, dict.fromkeys(filter(None, names)))
 
 
 def fill(page: Path, claims: Iterable[Claim], setting: Sequence[str]) -> None:
