@@ -45,7 +45,8 @@ def require_several(name: str, values: object, of: Iterable[object]) -> None:
     """Raise DataError where the option `name` is no list, is empty, or has a value not in `of`."""
     choices = list(of)
     if not _is_list(values):
-        raise DataError.of(name, f"is {values!r}, no list of values", _listed(choices))
+        todo = f"Choose from {', '.join(map(str, choices))}"
+        raise DataError.of(name, f"is {values!r}, no list of values", todo)
     for value in values:
         require_one(name, value, choices)
 
@@ -86,10 +87,9 @@ def kind_of(value: object) -> str:
 
 def _kinds(values: Iterable[object]) -> list[str]:
     """Return what the kinds of `values` are called in the plural: one name, or none."""
-    kinds = {
-        " ".join([f"{first}s", *rest]) for first, *rest in (kind_of(v).split() for v in values)
-    }
-    return [" and ".join(sorted(kinds))] if kinds else []
+    singular = {kind_of(value).partition(" ") for value in values}
+    kinds = sorted(f"{first}s{space}{rest}" for first, space, rest in singular)
+    return [" and ".join(kinds)] if kinds else []
 
 
 def _example(default: object) -> str:
@@ -109,10 +109,6 @@ def _is_list(values: object) -> TypeGuard[Collection[object]]:
     return (
         isinstance(values, Collection) and not isinstance(values, str | Mapping) and len(values) > 0
     )
-
-
-def _listed(choices: Iterable[object]) -> str:
-    return f"Choose from {', '.join(map(str, choices))}"
 
 
 #: Reason of pandera's -> how we say it, of a column.

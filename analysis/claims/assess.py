@@ -16,17 +16,9 @@ from qdisclab.analysis.claims import record
 from qdisclab.analysis.claims.check import Condition, Lacking, Same, checks
 from qdisclab.analysis.claims.explanation import Cell, Variation
 from qdisclab.analysis.claims.plugin import MODULE, Rules, rules_of
+from qdisclab.analysis.claims.record import Verdict
 from qdisclab.analysis.claims.summary import as_json
-from qdisclab.analysis.claims.verdict import (
-    OPEN,
-    Assessment,
-    Judgement,
-    Measured,
-    Rule,
-    Values,
-    Verdict,
-    judge,
-)
+from qdisclab.analysis.claims.verdict import Assessment, Judgement, Measured, Rule, Values, judge
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.table import measure_study
 from qdisclab.analysis.runs.statement import Claim, read_claims
@@ -208,7 +200,7 @@ def _named(
     judgement: Judgement, era_of: Mapping[tuple[str, ...], str], eras: Sequence[str]
 ) -> Judgement:
     """Call a judgement over several `eras` by those that it looked at; `era_of` has each load's."""
-    quantities = [of for finding in judgement.findings for of in finding.check.quantities]
+    quantities = (of for finding in judgement.findings for of in finding.check.quantities)
     used = {era_of.get((of.experiment, of.link, of.cc or judgement.cc)) for of in quantities}
     named = " or ".join(era for era in eras if era in used)
     return replace(judgement, era=named or judgement.era)
@@ -258,16 +250,14 @@ def _explained(
         judgement = judged[id_]
         judgement = replace(judgement, varied={**judgement.varied, str(variation): verdict})
         changes[id_] = judgement
-        is_open = judgement.lacks is not None and judgement.lacks.missing in OPEN
+        is_open = judgement.complete and judgement.lacks is not None
         if verdict != Verdict.AGREES or not (is_open or judgement.verdict == Verdict.DISAGREES):
             continue
-        own, own_run = (
-            [cell for cell in cells if cell[0] in looks_at[id_]] for cells in (wanted, run)
-        )
-        if len(own_run) == len(own):
+        own, own_run = (sum(cell[0] in looks_at[id_] for cell in cells) for cells in (wanted, run))
+        if own_run == own:
             changes[id_] = judgement.explained(str(variation), worse)
         else:
-            cells = f"{len(own_run)} of {len(own)} cells"
+            cells = f"{own_run} of {own} cells"
             changes[id_] = replace(judgement, partly=f"{variation}, of which {cells} are run")
     return changes
 

@@ -52,13 +52,11 @@ def several(*slowest: str) -> Callable[[Callable[..., Quantity]], Callable[..., 
             given = signature.bind(*arguments, **named)
             given.apply_defaults()
             values = {name: given.arguments[name] for name in (*slowest, *given.arguments)}
-            return Grid(
-                make,
-                {
-                    name: tuple(value) if isinstance(value, list | tuple) else (value,)
-                    for name, value in values.items()
-                },
-            )
+            axes = {
+                name: tuple(value) if isinstance(value, list | tuple) else (value,)
+                for name, value in values.items()
+            }
+            return Grid(make, axes)
 
         return grid
 

@@ -112,11 +112,8 @@ def traffic_of(point: Point) -> str:
 @cache
 def shared() -> Registry:
     """Return what the modules of this package register."""
-    names = (module.name for module in pkgutil.iter_modules(package.__path__))
-    modules = [
-        importlib.import_module(f"{package.__name__}.{name}") for name in names if name[0] != "_"
-    ]
-    return _registry(tuple(modules))
+    names = [of.name for of in pkgutil.iter_modules(package.__path__) if of.name[0] != "_"]
+    return _registry(tuple(importlib.import_module(f"{package.__name__}.{name}") for name in names))
 
 
 def registry_of(study: StudyFolder) -> Registry:
@@ -209,12 +206,8 @@ def _registry(modules: tuple[ModuleType, ...], study: str = "") -> Registry:
     measures = dict(base.measures)
     recorded = list(base.recorded)
     taken = dict.fromkeys((*base.metrics, *base.measures), package.__name__)
-    taken |= {
-        name: f"the study '{other}'"
-        for other, theirs in _own_metrics.items()
-        if other != study
-        for name in theirs
-    }
+    for other in _own_metrics.keys() - {study}:
+        taken |= dict.fromkeys(_own_metrics[other], f"the study '{other}'")
     for module in modules:
         brought |= _registered(module, "METRICS", Metric, taken)
         measures |= _registered(module, "MEASURES", Measure, taken)

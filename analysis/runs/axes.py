@@ -111,8 +111,7 @@ def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
     """Return by qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}
-    table = read_table(study.axes, SAID, "axes")
     said_of: dict[str, dict[str, str]] = {}
-    for qdisc, axis, value in table.itertuples(index=False):
+    for qdisc, axis, value in read_table(study.axes, SAID, "axes").itertuples(index=False):
         said_of.setdefault(qdisc, {})[axis] = value
     return said_of

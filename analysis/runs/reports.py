@@ -105,20 +105,16 @@ def _iperf3(text: str) -> Iterator[dict[str, Any]]:
                     retransmits=part.get("retransmits"), rtt_ms=_ms(part.get("rtt")),
                 )  # fmt: skip
         for stream in report["end"]["streams"]:
-            yield _iperf3_whole(stream, flows)
+            sent, got = (stream.get("udp") or stream[end] for end in ("sender", "receiver"))
+            flow, lost = flows.setdefault(sent["socket"], len(flows)), got.get("lost_percent")
+            mbit_s = got["bits_per_second"] / 1e6 * (1 - (lost or 0) / 100)
+            yield _row(
+                "iperf3", flow, sent["start"], sent["seconds"], goodput_mbit_s=mbit_s,
+                retransmits=sent.get("retransmits"), rtt_ms=_ms(sent.get("mean_rtt")),
+                lost_percent=lost,
+            )  # fmt: skip
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return  # JSON of another program, or the report of an error
-
-
-def _iperf3_whole(stream: dict[str, Any], flows: dict[int, int]) -> dict[str, Any]:
-    sent = stream.get("udp") or stream["sender"]
-    got = stream.get("udp") or stream["receiver"]
-    lost = got.get("lost_percent")
-    return _row(
-        "iperf3", flows.setdefault(sent["socket"], len(flows)), sent["start"], sent["seconds"],
-        goodput_mbit_s=got["bits_per_second"] / 1e6 * (1 - (lost or 0) / 100), lost_percent=lost,
-        retransmits=sent.get("retransmits"), rtt_ms=_ms(sent.get("mean_rtt")),
-    )  # fmt: skip
 
 
 def _ms(microseconds: float | None) -> float | None:

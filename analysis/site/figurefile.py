@@ -121,24 +121,20 @@ class FigureFile:
         paper, qdiscs = self.parameters["paper"], self.parameters["qdiscs"]
         loads = [
             (experiment, link, qdisc)
-            for experiment in self._several("experiment")
+            for experiment in _several(self.parameters, "experiment")
             for link in self._links(experiment)
             for qdisc in (qdiscs[experiment] if isinstance(qdiscs, dict) else qdiscs)
         ]
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
-            loads += [(unloaded, link, UNLOADED_QDISC) for link in self._several("link")]
+            links = _several(self.parameters, "link")
+            loads += [(unloaded, link, UNLOADED_QDISC) for link in links]
         return [
             Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(experiment, link, qdisc)
         ]
-
-    def _several(self, key: str) -> list[str]:
-        if key in self.parameters:
-            return [self.parameters[key]]
-        return _values(self.parameters[SEVERAL[key]])
 
     def _length(self, experiment: str) -> str:
         length = self.parameters.get("length", "")
@@ -148,7 +144,7 @@ class FigureFile:
         links = self.parameters.get("links")
         if isinstance(links, dict) and experiment in links:
             return list(links[experiment])
-        return self._several("link")
+        return _several(self.parameters, "link")
 
     def _eras(self, experiment: str, link: str, qdisc: str) -> list[str]:
         if self.ablation:
@@ -299,17 +295,15 @@ def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
         if era not in eras:
             yield f"{WITHOUT}: {era!r} is none of its eras"
         by_experiment = left if isinstance(left, dict) else {}
-        for name in by_experiment.keys() - set(_experiments(content["parameters"])):
+        for name in by_experiment.keys() - set(_several(content["parameters"], "experiment")):
             yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
         for values in by_experiment.values() if by_experiment else [left]:
             yield from _unlike(f"{WITHOUT}: {era}", values, TEXTS)
 
 
-def _experiments(parameters: Mapping[str, Any]) -> list[Any]:
-    return _values(parameters.get("experiments", [parameters.get("experiment")]))
-
-
-def _values(several: Any) -> list[Any]:
+def _several(parameters: Mapping[str, Any], key: str) -> list[Any]:
+    """Return the values of a key, of which there may be SEVERAL."""
+    several = [parameters[key]] if key in parameters else parameters.get(SEVERAL[key], ())
     return list(several.values() if isinstance(several, dict) else several)
 
 
@@ -324,7 +318,7 @@ def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
 
 def _lacking(parameters: Mapping[str, Any]) -> Iterator[str]:
     """Yield which experiments a mapping of experiments lacks."""
-    for name in _experiments(parameters):
+    for name in _several(parameters, "experiment"):
         for key in ("qdiscs", *(() if "link" in parameters else ("links",))):
             by_experiment = parameters.get(key)
             if isinstance(by_experiment, dict) and name not in by_experiment:

@@ -92,9 +92,8 @@ def _describe(index: Path, site_url: str) -> None:
 def _sitemap(folder: Path, files: Sequence[Path], site_url: str) -> Path:
     """Write sitemap.xml; return its path."""
     names = (of.relative_to(folder).as_posix() for of in files if of.suffix == ".html")
-    lines = (
-        f"<url><loc>{escape(site_url.rstrip('/'))}/{quote(name)}</loc></url>" for name in names
-    )
+    site = escape(site_url.rstrip("/"))
+    lines = (f"<url><loc>{site}/{quote(name)}</loc></url>" for name in names)
     space = "http://www.sitemaps.org/schemas/sitemap/0.9"
     path = folder / "sitemap.xml"
     path.write_text("\n".join([f'<urlset xmlns="{space}">', *lines, "</urlset>\n"]), "utf-8")
@@ -123,9 +122,8 @@ def main(arguments: list[str] | None = None) -> int:
     except (EmulationError, OSError) as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
-    print(
-        f"{given.folder}: {len(files)} files, {sum(of.stat().st_size for of in files) / 1e6:.1f} MB"
-    )
+    size = sum(of.stat().st_size for of in files)
+    print(f"{given.folder}: {len(files)} files, {size / 1e6:.1f} MB")
     return 0
 
 
