@@ -51,13 +51,9 @@ from qdisclab.emulation.study.schema import unknown
 
 #: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
-    "link": (str, "'10/1'"),
-    "qdisc": (str, "'codel'"),
-    "cc": (str, "'cubic'"),
-    "seed": (Integral, "1"),
-    "era": (str, "'2014'"),
-    "kernel": (str, "'6.12'"),
-}
+    "link": (str, "'10/1'"), "qdisc": (str, "'codel'"), "cc": (str, "'cubic'"),
+    "seed": (Integral, "1"), "era": (str, "'2014'"), "kernel": (str, "'6.12'"),
+}  # fmt: skip
 
 #: Columns of the summary of programs.
 REPORTED: Final = (
@@ -88,9 +84,12 @@ class Chosen(Sequence[Run]):
         return self.all[place]
 
     def do(
-        self, jobs: int | None = None, again: bool = False, bar: bool = True,
+        self,
+        jobs: int | None = None,
+        again: bool = False,
+        bar: bool = True,
         probes: Sequence[str] = (),
-    ) -> Chosen:  # fmt: skip
+    ) -> Chosen:
         """Execute the missing runs, `jobs` at once (default: one per core).
 
         On a terminal and in a notebook with a progress bar, unless `bar` is False.

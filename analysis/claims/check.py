@@ -38,18 +38,18 @@ class Statistic:
     of: Callable[[Floats], Floats]
     logarithmic: bool = False  # its error is that of a factor; needs positive values
     spread: bool = False
+    relative: bool | None = None  # whether what is close is so by the bound or by the means
 
 
-VALUE: Final = Statistic("mean", lambda mean: mean[0])
-FACTOR: Final = Statistic("mean factor", lambda mean: mean[0], logarithmic=True)
-DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1])
-RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True)
-PLAIN_RATIO: Final = replace(RATIO, logarithmic=False)
+VALUE: Final = Statistic("mean", lambda mean: mean[0], relative=True)
+FACTOR: Final = replace(VALUE, name="mean factor", logarithmic=True)
+DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1], relative=False)
+RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True, relative=True)
 GROWTH: Final = Statistic(
-    "growth of the difference", lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1])
+    "growth of the difference",
+    lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1]),
+    relative=False,
 )
-
-
 SPREAD: Final = Statistic(
     "difference of the standard deviations", lambda spread: spread[0] - spread[1], spread=True
 )

@@ -17,12 +17,7 @@ import numpy as np
 import pandas as pd
 
 from qdisclab.analysis.claims.check import (
-    DIFFERENCE,
-    FACTOR,
-    GROWTH,
-    PLAIN_RATIO,
     RATIO,
-    VALUE,
     Check,
     Condition,
     Every,
@@ -258,7 +253,7 @@ def _find(check: Check, values: Values, hold: float, fail: float) -> Finding:
     statistic = check.statistic
     if statistic is RATIO and np.isinf(check.low) and min(table[0]) <= 0 < min(table[1]):
         # "at most half": holds of a latency below the idle link's, which has no logarithm
-        statistic = PLAIN_RATIO
+        statistic = replace(RATIO, logarithmic=False)
     try:
         size = replace(_effect(table, statistic, medians, strata), alike=alike)
     except ValueError as error:
@@ -321,12 +316,10 @@ def at_bound(check: Check, size: Effect, largest: float) -> bool:
     For a mean or a ratio that is relative to the bound, for differences to the `largest` of the
     means that are compared, as their bound is mostly 0.
     """
-    if check.statistic not in (VALUE, FACTOR, RATIO, DIFFERENCE, GROWTH):
-        return False
     low, high = size.interval()
-    relative = check.statistic in (VALUE, FACTOR, RATIO)
-    if not relative and not check.low <= size.value <= check.high:
-        return False  # of the wrong sign
+    relative = check.statistic.relative
+    if relative is None or not (relative or check.low <= size.value <= check.high):
+        return False  # of no size to compare with, or of the wrong sign
     straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
     return bool(straddled) and all(
         max(bound - low, high - bound) <= CLOSE * (abs(bound) if relative else largest)

@@ -24,13 +24,10 @@ from qdisclab.emulation.datafile import OUTPUT, ROWS
 from qdisclab.emulation.kinds.probes.probe import Probe, recorded
 
 QUANTITIES: Final = {
-    "rtt_mean_ms": "Mean RTT of pings (ms)",
-    "rtt_p99_ms": "99th percentile of it (ms)",
-    "flow_rtt_ms": "RTT of the flows (ms)",
-    "goodput_mbit_s": "Goodput (Mbit/s)",
-    "drops": "Dropped, packets",
-    "drops_overmemory": "Of them by the memory limit",
-}
+    "rtt_mean_ms": "Mean RTT of pings (ms)", "rtt_p99_ms": "99th percentile of it (ms)",
+    "flow_rtt_ms": "RTT of the flows (ms)", "goodput_mbit_s": "Goodput (Mbit/s)",
+    "drops": "Dropped, packets", "drops_overmemory": "Of them by the memory limit",
+}  # fmt: skip
 """Numbers of `per_run` and how an axis calls them. `flow_rtt_ms` is the mean of the senders'
 smoothed RTT, `goodput_mbit_s` what all connections had acknowledged, or without the probe `sockets`
 what programs or flent reported; drops are of all queues under test, from the probe `qdisc`.

@@ -17,14 +17,7 @@ import pandas as pd
 
 from qdisclab.analysis import errors
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.runs.flentfile import (
-    KINDS,
-    PING_KINDS,
-    RERUN,
-    TCP_KINDS,
-    FlentFile,
-    read_flent,
-)
+from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 from qdisclab.emulation.host.pool import workers
@@ -184,7 +177,7 @@ def _instead(name: str, here: Sequence[RunFile], every: Sequence[RunFile]) -> st
 
 
 def read_runs(
-    files: Sequence[RunFile], *, kinds: Collection[str] = tuple(KINDS), jobs: int | None = None
+    files: Sequence[RunFile], *, kinds: Collection[str] = tuple(VALUE), jobs: int | None = None
 ) -> Dataset:
     """Read runs into the tables of a Dataset, in parallel where there are many.
 

@@ -17,18 +17,9 @@ from qdisclab.analysis.runs import study
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.published import read_csv
 from qdisclab.analysis.runs.settings import Setting, in_headers
-from qdisclab.analysis.site import pages
+from qdisclab.analysis.site import outputs, pages
 from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
 from qdisclab.analysis.site.notebookpage import data_root
-from qdisclab.analysis.site.outputs import (
-    FIGURE,
-    RUNS,
-    SERIES,
-    SUMMARY,
-    TABLE,
-    Summary,
-    read_summary,
-)
 from qdisclab.analysis.site.points import points
 from qdisclab.analysis.site.sentence import sentence
 from qdisclab.analysis.site.tables import HEADERS, MISSES, texts
@@ -39,7 +30,9 @@ MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
 SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front of others
 OPEN_ROWS: Final = 30  # a longer one is folded
 AGREES: Final = HEADERS["agrees"]
-CHARTS: Final = {TABLE: "Draw its values", RUNS: "Run by run", SERIES: "Over time"}
+CHARTS: Final = {
+    outputs.TABLE: "Draw its values", outputs.RUNS: "Run by run", outputs.SERIES: "Over time",
+}  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -47,7 +40,7 @@ class Shown:
     """One figure as the templates take it."""
 
     folder: str  # relative to the results
-    summary: Summary
+    summary: outputs.Summary
     headers: list[str]
     rows: list[list[str]]
     has_page: bool
@@ -177,12 +170,12 @@ def collect(results: Path) -> list[Shown]:
     """
     figures = []
     names = {folder.name for folder in study.known()}
-    for path in sorted(results.glob(f"*/*/{SUMMARY}")):
-        summary = read_summary(path)
+    for path in sorted(results.glob(f"*/*/{outputs.SUMMARY}")):
+        summary = outputs.read_summary(path)
         of = summary.paper if summary.cells else ""  # others need no runs, but a folder
         if summary.paper not in names and _gone(path.with_name(NOTEBOOK), of):
             continue
-        values = _table(path.with_name(TABLE))
+        values = _table(path.with_name(outputs.TABLE))
         table = texts(values)
         figures.append(
             Shown(
@@ -191,7 +184,7 @@ def collect(results: Path) -> list[Shown]:
                 headers=list(table.columns),
                 rows=table.to_numpy().tolist(),
                 has_page=path.with_name(PAGE).is_file(),
-                size=image_size(path.with_name(f"{FIGURE}.svg")) if summary.files else None,
+                size=image_size(path.with_name(f"{outputs.FIGURE}.svg")) if summary.files else None,
                 sentence=sentence(values),
                 tables=[there for name in CHARTS if (there := path.with_name(name)).is_file()],
             )

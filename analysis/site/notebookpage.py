@@ -32,8 +32,11 @@ DRAWING: Final = Markup(
     '<img src="{}" alt="{}"></picture>'
 )
 
-STYLES: Final = {"light": "xcode", "dark": "github-dark"}
-"""Theme -> the style of Pygments that code is shown in."""
+COLORS: Final = {
+    theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))
+    for theme, style in (("light", "xcode"), ("dark", "github-dark"))
+}
+"""Of code, by theme, as Pygments has them."""
 
 
 class Formulas(IPythonRenderer):
@@ -66,7 +69,7 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     body = WIDE.sub(r'<\1 tabindex="0"', body)
     page = pages.render(
         "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
-        colors=_colors(),
+        colors=COLORS,
     )  # fmt: skip
     return hoisted(page)
 
@@ -79,14 +82,6 @@ def _exporter() -> HTMLExporter:
     markdown = MarkdownWithMath(renderer=Formulas(escape=False)).render
     exporter.register_filter("markdown2html", markdown)  # type: ignore[no-untyped-call]
     return exporter
-
-
-@cache
-def _colors() -> dict[str, Markup]:
-    return {
-        theme: Markup(HtmlFormatter(style=style).get_style_defs(".highlight"))
-        for theme, style in STYLES.items()
-    }
 
 
 def _refer_to(drawing: Path, node: Any, alt: str) -> None:

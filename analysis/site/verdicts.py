@@ -113,9 +113,12 @@ def table(claims: Iterable[Claim], setting: Sequence[str]) -> pd.DataFrame:
 
 
 def show(
-    study: str | Path, data_root: str | Path, runs: pd.DataFrame, places: Collection[str],
+    study: str | Path,
+    data_root: str | Path,
+    runs: pd.DataFrame,
+    places: Collection[str],
     output: str = "",
-) -> None:  # fmt: skip
+) -> None:
     """Show the claims of a study that stand in `places` and rest on the experiments of `runs`.
 
     The verdicts on the runs below `data_root` are those that `emulate claims` has computed. With
