@@ -92,9 +92,9 @@ def printed(claim: Claim) -> str:
 
 def setting(judgement: Judgement) -> str:
     """Return "2014, cubic"; a dash where no run could tell."""
-    lacks = judgement.lacks
-    none = lacks is not None and lacks.missing in ("rule", "setting", "read back")
-    return "–" if none else f"{judgement.era}, {judgement.cc}"
+    if judgement.lacks and judgement.lacks.missing in ("rule", "setting", "read back"):
+        return "–"
+    return f"{judgement.era}, {judgement.cc}"
 
 
 def effect_text(finding: Finding) -> str:
@@ -103,13 +103,11 @@ def effect_text(finding: Finding) -> str:
     effect, unit = finding.effect, finding.check.unit
     if effect is None:
         return "–"
-    unit = f" {unit}" if unit else ""
     low, high = effect.shown
+    interval = "" if math.isnan(low) else f" ({number(low)} to {number(high)})"
     seeds = f"{effect.seeds} seed{'s' if effect.seeds > 1 else ''}"
     seeds += " that came out the same" if effect.alike else ""
-    if math.isnan(low):
-        return f"{number(effect.value)}{unit}, {seeds}"
-    return f"{number(effect.value)}{unit} ({number(low)} to {number(high)}), {seeds}"
+    return f"{number(effect.value)}{f' {unit}' if unit else ''}{interval}, {seeds}"
 
 
 def why(judgement: Judgement) -> str:

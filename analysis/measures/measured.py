@@ -33,6 +33,7 @@ from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.emulation.captures import pair
 from qdisclab.emulation.datafile import FLENT, OUTPUT
 from qdisclab.emulation.host.cache import cache_dir, digest, state, states
+from qdisclab.emulation.model.run import NONE
 from qdisclab.emulation.study.schema import unknown
 
 FOLDER: Final = "measured"
@@ -175,8 +176,8 @@ def _make(
         record["data_sha256"] = hashlib.sha256(content).hexdigest()
     if _PCAPS[0] in files:
         target = path.with_suffix(".testbed.queue.packets.parquet")
-        rate = like.request["link"].split("/")[-1]
-        pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, _bit_s(rate))
+        mbit_s = 0.0 if like.link == NONE else float(like.link.split("/")[-1])
+        pair.write(files[_PCAPS[0]], files[_PCAPS[1]], target, round(mbit_s * 1e6))
     if printed := {end: file for end, file in files.items() if end.endswith(_PROGRAM)}:
         _archive(printed, path.with_suffix(OUTPUT))
     record["testbed"] = sorted(path.name for path in files.values())
@@ -186,13 +187,6 @@ def _make(
     if base_rtt_ms is not None:
         record |= {BASE_RTT: base_rtt_ms, "base_rtts_ms": [base_rtt_ms]}
     path.write_text(json.dumps(record))
-
-
-def _bit_s(mbit_s: str) -> int:
-    try:
-        return round(float(mbit_s) * 1e6)
-    except ValueError:  # a rig without a link
-        return 0
 
 
 def _archive(printed: dict[str, Path], path: Path) -> None:

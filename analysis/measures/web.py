@@ -54,10 +54,9 @@ def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
     and congestion control, whatever their qdisc. Raises DataError where there is none.
     """
     keys = ["era", "link", "cc"]
+    texts = dict.fromkeys(keys, str)  # categories of two tables differ, and would not merge
     times = unloaded.groupby(keys, observed=True)[FETCH].mean().rename("unloaded_s").reset_index()
-    for key in keys:  # categories of two tables differ, and would not merge
-        times[key] = times[key].astype(str)
-    table = per_run.astype(dict.fromkeys(keys, str)).merge(times, on=keys, how="left")
+    table = per_run.astype(texts).merge(times.astype(texts), on=keys, how="left")
     alone = table[table["unloaded_s"].isna()]
     if not alone.empty:
         where = "/".join(alone[keys].iloc[0])

@@ -191,7 +191,10 @@ def read_runs(
     else:
         with workers(jobs) as pool:
             loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
-    runs = _runs_table(row for row, _ in loaded)
+    categories = {name: "category" for name in IDENTITY if name != "seed"}
+    counts = dict.fromkeys(("voip_packets", "voip_lost", "pages_failed"), "Int64")
+    runs = pd.DataFrame([row for row, _ in loaded], columns=list(RUNS))
+    runs = runs.astype({**categories, **counts, "seed": "int32"})
     if same := twins(files):
         runs["twin"] = runs["run"].astype(str).map(same)
     flents = [flent for _, flent in loaded]
@@ -283,13 +286,6 @@ def read_facts(files: Iterable[RunFile]) -> Dataset:
         with usable(file):
             rows.append(facts(file, record))
     return Dataset(pd.DataFrame(), pd.DataFrame(), pd.DataFrame(rows))
-
-
-def _runs_table(rows: Iterable[dict[str, Any]]) -> pd.DataFrame:
-    table = pd.DataFrame(list(rows), columns=list(RUNS))
-    categories = {name: "category" for name in IDENTITY if name != "seed"}
-    counts = dict.fromkeys(("voip_packets", "voip_lost", "pages_failed"), "Int64")
-    return table.astype({**categories, **counts, "seed": "int32"})
 
 
 def _samples_table(runs: pd.DataFrame, files: Sequence[FlentFile]) -> pd.DataFrame:

@@ -104,11 +104,9 @@ def beside(
     value: str = "median",
 ) -> pd.DataFrame:
     """`table` with a column for each of `settings`: the `value` of `cells` at equal `keys`."""
+    texts = dict.fromkeys(keys, str)  # categories of two tables differ, and would not merge
     for setting in settings:
         other = of_setting(cells, setting)[[*keys, value]].rename(columns={value: setting.title})
-        for key in keys:  # categories of two tables differ, and would not merge
-            other[key] = other[key].astype(str)
-        table = table.astype(dict.fromkeys(keys, str)).merge(
-            other, on=list(keys), how="left", validate="many_to_one"
-        )
+        both = table.astype(texts), other.astype(texts)
+        table = pd.merge(*both, on=list(keys), how="left", validate="many_to_one")
     return table

@@ -42,11 +42,6 @@ class StudyFolder:
         return self.folder.name
 
     @property
-    def published(self) -> Path:
-        """The folder of what the paper prints or plots."""
-        return self.folder / "published"
-
-    @property
     def statements(self) -> Path:
         """The file of what the paper states."""
         return self.folder / "claims.csv"

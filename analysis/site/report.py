@@ -34,14 +34,19 @@ from qdisclab.emulation.study.schema import unknown
 DRAWING: Final = ("uplot.js", "draw.js")  # what draws the points of a table
 
 
-def claims_of(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
+def claims_of(shown: Shown, claims: Sequence[Claim]) -> list[Claim]:
     """Return the claims that belong to a figure: those in its places that rest on its runs, and all
     that the paper states of it, whatever runs they need and whatever came of them."""
-    about = shown.summary
-    own = [claim for claim in claims if claim["paper"] == about.paper]
-    first = verdicts.of_places(own, about.claims, shown.experiments)
-    more = (claim for claim in own if verdicts.belongs(claim["figure"], about.figure))
+    first = _first(shown, claims)
+    own = (claim for claim in claims if claim["paper"] == shown.summary.paper)
+    more = (claim for claim in own if verdicts.belongs(claim["figure"], shown.summary.figure))
     return [*first, *(claim for claim in more if claim not in first)]
+
+
+def _first(shown: Shown, claims: Iterable[Claim]) -> list[Claim]:
+    """Return the claims in the places of a figure that rest on its runs."""
+    own = (claim for claim in claims if claim["paper"] == shown.summary.paper)
+    return verdicts.of_places(own, shown.summary.claims, shown.experiments)
 
 
 @dataclass(frozen=True)
@@ -203,8 +208,10 @@ def write_report(
     """
     figures = collect(results)
     claims = verdicts.read(results)
-    for shown in figures:
-        _fill(results / shown.folder / PAGE, shown, claims)
+    for shown in figures if claims else ():
+        if shown.has_page:
+            page = results / shown.folder / PAGE
+            verdicts.fill(page, _first(shown, claims), shown.summary.setting)
     ran = variants(data)
     last = {pages.RUNS_PAGE, pages.SEARCH_PAGE}  # there with runs
     there = (_beside(results) - last) | (last if ran else set())
@@ -227,14 +234,6 @@ def _beside(results: Path) -> set[str]:
     """Return index.html and the names of the pages beside it."""
     names = (pages.CLAIMS_PAGE, pages.RUNS_PAGE, pages.SEARCH_PAGE)
     return {pages.INDEX, *(name for name in names if (results / name).is_file())}
-
-
-def _fill(page: Path, shown: Shown, claims: Iterable[Claim]) -> None:
-    """Write its claims into the page of a figure, of those in its places that rest on its runs."""
-    if shown.has_page and claims:
-        own = [claim for claim in claims if claim["paper"] == shown.summary.paper]
-        own = verdicts.of_places(own, shown.summary.claims, shown.experiments)
-        verdicts.fill(page, own, shown.summary.setting)
 
 
 def totals(figures: list[Shown]) -> dict[str, Any]:

@@ -26,7 +26,7 @@ from tests.data import synthetic
 
 def make_figure(results: Path, data_root: Path, figure: str, link: str) -> Path:
     data = read_runs(find_runs(data_root, "gbw2015", "rrul", links=link))
-    values = read_published(study_at("gbw2015").published / "fig2.csv", figure)
+    values = read_published(study_at("gbw2015").folder / "published" / "fig2.csv", figure)
     per_run = metrics.run_metrics(data)
     settings = settings_of(data.runs, data.runs["era"].unique(), data.runs["cc"].unique())
     folder = results / "gbw2015" / f"fig{figure}"

@@ -43,14 +43,14 @@ def printed(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None) -> pd.
     """What the paper prints as a table of MEASURED, of five seeds that differ by 0.05 %."""
     rows = []
     columns = {"one": "download", "download": "download", "upload": "upload"}
-    figure = read_published(study_at("gbw2015").published / "fig2.csv")
+    figure = read_published(study_at("gbw2015").folder / "published" / "fig2.csv")
     for one in figure.itertuples(index=False):
         names = ["induced_latency_ms"]
         if one.metric == "goodput":
             names = [f"goodput_{columns[one.direction]}_mbit_s"]
             names += ["goodput_upload_mbit_s"] if one.direction == "one" else []
         rows += [("rrul", one.link, one.qdisc, name, one.value) for name in names]
-    voip = pd.read_csv(study_at("gbw2015").published / "voip-loss.csv")
+    voip = pd.read_csv(study_at("gbw2015").folder / "published" / "voip-loss.csv")
     beside = {"tcp": "voip_1up", "rrul": "voip_rrul"}
     for one in voip[voip["path"] == "wired"].itertuples(index=False):
         cell = (beside[one.cross_traffic], one.link, one.qdisc)

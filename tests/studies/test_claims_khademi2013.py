@@ -38,7 +38,7 @@ def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
 
 
 def test_table_5_is_read_row_by_row() -> None:
-    printed = pd.read_csv(study_at("khademi2013").published / "table5.csv")
+    printed = pd.read_csv(study_at("khademi2013").folder / "published" / "table5.csv")
     rules = STUDY.module("claims")
     assert len(printed) == len(rules.TABLE_5)
     for number, (flows, aqm, value) in zip(

@@ -79,7 +79,7 @@ def test_damaged_statements_are_refused(tmp_path: Path) -> None:
 
 
 def test_losses_of_the_tables_are_those_of_the_statements() -> None:
-    table = pd.read_csv(study_at("gbw2015").published / "voip-loss.csv")
+    table = pd.read_csv(study_at("gbw2015").folder / "published" / "voip-loss.csv")
     claims = {one.id: one for one in read_claims(study_at("gbw2015"))}
     wired = [claims[f"g{number:03d}"].value for number in range(70, 112)]
     wifi = [claims[f"g{number:03d}"].value for number in range(192, 206)]

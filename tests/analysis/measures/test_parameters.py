@@ -9,14 +9,14 @@ from qdisclab.emulation.config.catalogue import experiment, select
 
 
 def test_every_printed_parameter_is_in_force() -> None:
-    printed = parameters.read_printed(study_at("gbw2015").published / "table1.csv")
+    printed = parameters.read_printed(study_at("gbw2015").folder / "published" / "table1.csv")
     table = parameters.compare(printed, experiment("gbw2015/rrul").points)
     assert len(table) == 46
     assert table["agrees"].all()
 
 
 def test_another_value_is_shown_beside_the_printed_one() -> None:
-    printed = parameters.read_printed(study_at("gbw2015").published / "table1.csv")
+    printed = parameters.read_printed(study_at("gbw2015").folder / "published" / "table1.csv")
     rrul = experiment("gbw2015/rrul")
     others = [point for point in rrul.points if point.qdisc != "ared"]
     ared = [
@@ -33,4 +33,4 @@ def test_another_value_is_shown_beside_the_printed_one() -> None:
 
 def test_another_file_is_refused() -> None:
     with pytest.raises(DataError, match="not a table of parameters"):
-        parameters.read_printed(study_at("gbw2015").published / "fig2.csv")
+        parameters.read_printed(study_at("gbw2015").folder / "published" / "fig2.csv")

@@ -14,7 +14,7 @@ from studies.khademi2013.plots import rig as figures_rig
 
 @pytest.mark.parametrize("number", [1, 3, 4])
 def test_tables_of_khademi2013_are_whole(number: int) -> None:
-    table = read_facts(study_at("khademi2013").published / f"table{number}.csv")
+    table = read_facts(study_at("khademi2013").folder / "published" / f"table{number}.csv")
     assert not table.map(str.strip).eq("").any().any()
     assert len(table.columns) >= 2
 

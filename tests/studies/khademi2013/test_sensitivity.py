@@ -151,7 +151,7 @@ def test_marks_are_divided_by_the_drops_of_the_same_seed_without_ecn(root: Path)
     per_seed = ecn.marks_by_drops(files)
     assert per_seed["ratio"].tolist() == [1.0, 1.0]
     assert set(per_seed["flows_per_sender"]) == {1}
-    published = ecn.read_ratios(study_at("khademi2013").published / "table5.csv")
+    published = ecn.read_ratios(study_at("khademi2013").folder / "published" / "table5.csv")
     assert len(published) == 12
     compared = ecn.compare(per_seed, published, [Setting("2013", "reno")])
     codel = compared[(compared["flows_per_sender"] == 1) & (compared["aqm"] == "codel")].iloc[0]
@@ -240,7 +240,7 @@ def test_a_run_over_wifi_is_measured_by_direction(wireless: dict[str, RunFile]) 
 
 
 def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) -> None:
-    printed = sensitivity.read_medians(study_at("khademi2013").published / "wifi.csv")
+    printed = sensitivity.read_medians(study_at("khademi2013").folder / "published" / "wifi.csv")
     files = [wireless["wifi_mixed_4"]]
     per_run = packets.run_quantiles(files, ["up_rtt", "up_goodput"])
     boxes = sensitivity.with_medians(sensitivity.boxes(per_run, files, ["flows"], ["aqm"]), printed)
