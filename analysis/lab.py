@@ -335,8 +335,7 @@ class OpenStudy:
 
     @property
     def _place(self) -> str:
-        shipped = self.folder.parent == studies.SHIPPED
-        return self.study.name if shipped else str(self.folder)
+        return self.study.name if self.folder.parent == studies.SHIPPED else str(self.folder)
 
 
 def open_study(name: str | Path) -> OpenStudy:

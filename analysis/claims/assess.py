@@ -102,8 +102,7 @@ class Design:
         """Return the rows of the repetitions that are fixed."""
         if not self.seeds or table.empty:
             return table
-        most = table["experiment"].map(dict(self.seeds)).fillna(np.inf)
-        return table[table["seed"] <= most]
+        return table[table["seed"] <= table["experiment"].map(dict(self.seeds)).fillna(np.inf)]
 
 
 def design_of(study: StudyFolder) -> Design:

@@ -161,8 +161,7 @@ def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
         return {}
     values: dict[str, float] = {}
     inside = _inside(table, window)
-    table = table[table["node"] == ROUTER]
-    for interface, of_port in table.groupby("interface", observed=True):
+    for interface, of_port in table[table["node"] == ROUTER].groupby("interface", observed=True):
         direction = TOWARDS[str(interface).removeprefix(f"{ROUTER}-")]
         queue = of_port[of_port["parent"] != "root"]
         queue = of_port if queue.empty else queue  # a shaper with a queue of its own

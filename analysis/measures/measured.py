@@ -75,8 +75,7 @@ def stated(study: StudyFolder, runs: Sequence[RunFile]) -> pd.DataFrame:
     cells = {str(_cell(run)): run for run in runs}
     names = ["experiment", "era", "link", "qdisc", "cc"]
     rows = [[cell, *(getattr(run, name) for name in names)] for cell, run in cells.items()]
-    about = pd.DataFrame(rows, columns=["cell", *names])
-    table = values(study).merge(about, on="cell")
+    table = values(study).merge(pd.DataFrame(rows, columns=["cell", *names]), on="cell")
     table["cell"] = f"{study.name}/" + table["cell"]
     return table[["cell", *names, "metric", "direction", "value"]]
 
@@ -139,8 +138,7 @@ def _of_cell(study: StudyFolder, folder: Path, run: RunFile) -> list[RunFile]:
             for number, files in enumerate(_repetitions(folder), 1):
                 _make(made, number, files, run, *base[:1])
             made.rename(root)
-    place = root / Path(run.run).parent
-    return [run_at(root, path) for path in sorted(place.glob("*.json"))]
+    return [run_at(root, path) for path in sorted((root / run.run).parent.glob("*.json"))]
 
 
 def _repetitions(folder: Path) -> list[dict[str, Path]]:

@@ -66,8 +66,7 @@ def measure(run: RunFile) -> dict[str, float]:
     """One-way delay, loss and the goodput of the flows beside; raise DataError where it cannot."""
     data = read_runs([run], kinds=(*TCP_KINDS, "voip"), jobs=1)
     row = run_voip(data).iloc[0]
-    numbers = {name: float(row[name.removeprefix("voip_")]) for name in METRICS}
-    return numbers | goodputs(data)
+    return {name: float(row[name.removeprefix("voip_")]) for name in METRICS} | goodputs(data)
 
 
 MEASURES: Final = {"voip": Measure(measure, traffic="flent", test="voip.*")}

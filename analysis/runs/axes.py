@@ -42,8 +42,8 @@ def axes(run: RunFile) -> dict[str, str]:
     """
     study = study_at(run.paper)
     try:
-        source = experiment(f"{study.folder}/{run.request['experiment']}")
-        point = point_of(source, run.request)
+        named = experiment(f"{study.folder}/{run.request['experiment']}")
+        point = point_of(named, run.request)
     except ConfigError as error:
         wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
         raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error

@@ -1,6 +1,7 @@
 """Tables that probes left beside runs, `seed-001.drops.csv`, as one table of many runs."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
@@ -60,27 +61,28 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        try:
+        with _as_table(path, probe):
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
             tables[path] = table[list(form.columns)].astype(floats)
-        except (ValueError, KeyError) as error:
-            raise _unlike(path, probe, error) from error
     if not tables:
         return pd.DataFrame(columns=list(form.columns))
     try:
         return form.validate(pd.concat(tables.values(), ignore_index=True))
     except _OTHER_FORM:  # one at a time, which takes longer, to name it
         for path, table in tables.items():
-            try:
+            with _as_table(path, probe):
                 form.validate(table)
-            except _OTHER_FORM as error:
-                raise _unlike(path, probe, error) from error
         raise
 
 
-_OTHER_FORM: Final = (ValueError, pa.errors.SchemaError, pa.errors.SchemaErrors)
+_OTHER_FORM: Final = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
 
 
-def _unlike(path: Path, probe: str, error: Exception) -> DataError:
-    todo = f"Make it again: emulate run … --probe {probe}"
-    return DataError.of(path, f"not a table of the probe '{probe}' ({error})", todo)
+@contextmanager
+def _as_table(path: Path, probe: str) -> Iterator[None]:
+    """Inside, what no table of the probe has raises DataError."""
+    try:
+        yield
+    except _OTHER_FORM as error:
+        todo = f"Make it again: emulate run … --probe {probe}"
+        raise DataError.of(path, f"not a table of the probe '{probe}' ({error})", todo) from error

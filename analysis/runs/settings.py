@@ -1,4 +1,9 @@
-"""Settings: the Linux and the TCP of a panel. The paper's setting comes first, others follow."""
+"""Settings: the Linux and the TCP of a panel. The paper's setting comes first, others follow.
+
+Eras may differ by one switch of `emulation.model.era`; in a figure, these are the eras `switches`.
+A switch is added to today's Linux, `modern+<switch>`, and taken away from that of 2014,
+`2014-<switch>`; one that is not part of that era is added to it, `2014+<switch>`.
+"""
 
 import re
 from collections.abc import Sequence
@@ -7,7 +12,7 @@ from typing import Final, NamedTuple
 import pandas as pd
 
 from qdisclab.analysis.words import NONE
-from qdisclab.emulation.model.era import TESTBED
+from qdisclab.emulation.model.era import ERAS, SWITCHES, TESTBED, Switch
 from qdisclab.emulation.model.run import DEFAULT_ERA, era_and_kernel
 
 MANY: Final = 4
@@ -20,6 +25,9 @@ BY_CODE: Final = {"c": "by its code", "d": "by all of its code"}
 """What the last letter of an era's name says of how its switches were chosen."""
 
 TCP: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR", "dctcp": "DCTCP"}
+
+PAST: Final = "2014"
+KINDS: Final = {"fq_nocodel": "fq_codel", "ared": "red"}  # of tc, by the name of a qdisc
 
 
 class Setting(NamedTuple):
@@ -110,3 +118,24 @@ def beside(
         both = table.astype(texts), other.astype(texts)
         table = pd.merge(*both, on=list(keys), how="left", validate="many_to_one")
     return table
+
+
+def matters(switch: Switch, qdisc: str) -> bool:
+    """Return whether `switch` can change runs of `qdisc`: it is about that qdisc, or about none."""
+    kind = KINDS.get(qdisc, qdisc)
+    own = {qdisc_kind for qdisc_kind, _, _ in switch.options}
+    own |= {path.split(".")[0].removeprefix("sch_") for path, _ in switch.parameters
+            if path.startswith("sch_")}  # fmt: skip
+    return not own or kind in own
+
+
+def eras_of(qdisc: str) -> list[str]:
+    """Today's Linux and that of 2014, then each with one switch added or taken away."""
+    names = [switch.name for switch in SWITCHES if matters(switch, qdisc)]
+    added = [f"{DEFAULT_ERA}+{name}" for name in names]
+    return [DEFAULT_ERA, PAST, *added, *(other_era(name) for name in names)]
+
+
+def other_era(switch: str) -> str:
+    """Return the era that differs from that of 2014 by `switch`."""
+    return f"{PAST}{'-' if switch in ERAS[PAST] else '+'}{switch}"

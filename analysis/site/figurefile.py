@@ -35,9 +35,9 @@ from typing import Any, Final, NamedTuple
 from qdisclab.analysis.errors import DataError, kind_of
 from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import cells_of
+from qdisclab.analysis.runs.settings import eras_of
 from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
-from qdisclab.analysis.runs.switches import eras_of
 from qdisclab.analysis.site.parameters import NOTEBOOKS, TAKEN, TEXT, TEXTS
 from qdisclab.analysis.sources import check_notebook
 from qdisclab.emulation.config.catalogue import select

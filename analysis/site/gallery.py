@@ -21,8 +21,7 @@ from qdisclab.analysis.site import outputs, pages
 from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
 from qdisclab.analysis.site.notebookpage import data_root
 from qdisclab.analysis.site.points import points
-from qdisclab.analysis.site.sentence import sentence
-from qdisclab.analysis.site.tables import HEADERS, MISSES, texts
+from qdisclab.analysis.site.tables import HEADERS, MISSES, sentence, texts
 from qdisclab.analysis.words import ranges
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
 

@@ -15,7 +15,7 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
 from qdisclab.analysis.runs.flentfile import TCP_KINDS
-from qdisclab.analysis.site.sentence import sentence
+from qdisclab.analysis.site.tables import sentence
 
 SUMMARY: Final = "summary.json"
 TABLE: Final = "table.csv"

@@ -11,8 +11,7 @@ import pandas as pd
 from qdisclab.analysis.plots.style import look
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.settings import in_headers, linux_of
-from qdisclab.analysis.site.sentence import VALUES as FIRST
-from qdisclab.analysis.site.tables import HEADERS
+from qdisclab.analysis.site.tables import HEADERS, VALUES as FIRST
 
 #: Columns whose values are of the quantity that another column names; without one of them all
 #: columns of numbers are quantities.

@@ -121,8 +121,7 @@ def _rounded(value: float) -> str:
 
 def text(card: Card) -> str:
     """Return the table for a console: intervals of what was asked for, means of the known ones."""
-    head = ["", *(name(entry) for entry in card.columns)]
-    lines = [head]
+    lines = [["", *map(name, card.columns)]]
     for row in card.rows:
         of = row.number
         best = f" ({of.best})" if of.study != STUDY else ""

@@ -14,7 +14,7 @@ import pandas as pd
 from qdisclab.analysis.errors import require_texts
 from qdisclab.analysis.measures.metrics import CELL, GOODPUT, INDUCED, means
 from qdisclab.analysis.runs.dataset import RunFile, find_runs
-from qdisclab.analysis.runs.switches import PAST, eras_of, other_era
+from qdisclab.analysis.runs.settings import PAST, eras_of, other_era
 from qdisclab.analysis.words import intervals
 from qdisclab.emulation.model.era import ERAS, SWITCHES
 from qdisclab.emulation.model.run import DEFAULT_ERA

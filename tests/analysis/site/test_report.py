@@ -32,7 +32,7 @@ from qdisclab.analysis.site import (
     tables,
     verdicts,
 )
-from qdisclab.analysis.site.sentence import sentence
+from qdisclab.analysis.site.tables import sentence
 from qdisclab.emulation.config import remarks
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.model.run import Study
