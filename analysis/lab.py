@@ -318,8 +318,7 @@ class OpenStudy:
             axis: list(value) if _several(value) else [value]
             for axis, value in (settings or {}).items()
         }
-        for name, value in chosen.items():
-            chosen[name] = _checked(name, value)
+        chosen = {name: _checked(name, value) for name, value in chosen.items()}
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")
         span = None if length is None else _duration(length)

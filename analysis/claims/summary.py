@@ -81,12 +81,10 @@ def printed(claim: Claim) -> str:
     """Return the value that the paper prints, or its bounds; empty where it prints none."""
     low, high = claim.value_low, claim.value_high
     unit = f" {claim.unit}" if claim.unit else ""
-    if math.isnan(low) and math.isnan(high):
-        return ""
+    if math.isnan(low):
+        return "" if math.isnan(high) else f"≤ {high:g}{unit}"
     if math.isnan(high):
         return f"≥ {low:g}{unit}"
-    if math.isnan(low):
-        return f"≤ {high:g}{unit}"
     return f"{low:g}{unit}" if low == high else f"{low:g} to {high:g}{unit}"
 
 

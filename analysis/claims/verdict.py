@@ -199,9 +199,12 @@ def judge(condition: Condition, values: Values) -> Judgement:
     if isinstance(holds, bool):
         verdict = Verdict.AGREES if holds else Verdict.DISAGREES
         return Judgement(*where, verdict, tuple(findings), deciding=tuple(deciding))
-    lacks = _first_lack(condition, findings)
-    verdict = OF_LACKS.get(lacks.missing, Verdict.NOT_YET)
-    return Judgement(*where, verdict, tuple(findings), lacks)
+    lacks = [*_lacking(condition), *(finding.lacks for finding in findings if finding.lacks)]
+    first = min(lacks, key=lambda lack: _ORDER.index(lack.missing))
+    if more := sum(lack.missing == first.missing for lack in lacks) - 1:
+        first = replace(first, what=f"{first.what}, and {more} more")
+    verdict = OF_LACKS.get(first.missing, Verdict.NOT_YET)
+    return Judgement(*where, verdict, tuple(findings), first)
 
 
 def _decide(
@@ -339,14 +342,6 @@ def _open(check: Check, size: Effect) -> str:
     else:
         found = f"{' to '.join(map(number, size.interval()))}, {seeds}"
     return f"{check.text}: {found}; asked for {check.bounds}"
-
-
-def _first_lack(condition: Condition, findings: Sequence[Finding]) -> Lacking:
-    """Return what stands first in the way of an answer, and how many more of its kind there are."""
-    lacks = [*_lacking(condition), *(finding.lacks for finding in findings if finding.lacks)]
-    first = min(lacks, key=lambda lack: _ORDER.index(lack.missing))
-    more = sum(lack.missing == first.missing for lack in lacks) - 1
-    return replace(first, what=f"{first.what}, and {more} more") if more else first
 
 
 def _lacking(condition: Condition) -> list[Lacking]:

@@ -174,17 +174,15 @@ class Explorer:
             self.start.disabled, self.cancel.disabled = False, True
             if run.error is not None:
                 self._fail(run.error)
-            elif run.result is not None:
-                made = run.result
+            elif made := run.result:
                 paths = "<br>".join(html.escape(str(of)) for of in (made.data, made.provenance))
                 self.files.value = f"The last run's files:<br>{paths}"
 
     def _progress(self, run: Live) -> None:
-        self.bar.max, self.bar.value = run.total_s, min(run.virtual_s, run.total_s)
         done = run.result is not None
+        self.bar.max = run.total_s
+        self.bar.value = run.total_s if done else min(run.virtual_s, run.total_s)
         self.bar.bar_style = "success" if done else "danger" if run.error else "info"
-        if done:
-            self.bar.value = run.total_s
         factor = f" · ×{run.virtual_s / run.wall_s:.1f}" if run.wall_s and run.virtual_s else ""
         self.progress.value = (
             f"<span>virtual {run.virtual_s:.0f} of about {run.total_s:.0f} s · "

@@ -191,9 +191,8 @@ def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> 
     def mad(values: pd.Series) -> float:
         return float(scipy.stats.median_abs_deviation(values, scale="normal"))
 
-    columns = [column for column, *_ in metrics]
-    cells = means(per_run, CELL, columns, more=["median", "std", mad])
     about = pd.DataFrame(metrics, columns=["quantity", "metric", "direction", "unit"])
+    cells = means(per_run, CELL, about["quantity"].tolist(), more=["median", "std", mad])
     names = ["median", "mean", "std", "mad", "ci_low", "ci_high"]
     named = cells.merge(about, on="quantity", how="left")
     return named[[*CELL, *about.columns[1:], "n_seeds", *names]]

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 import pandas as pd
 import pandera.pandas as pa
@@ -28,22 +28,14 @@ def read_printed(path: Path) -> pd.DataFrame:
     return read_table(path, PRINTED, "parameters")
 
 
-def in_force(cells: Iterable[Point]) -> dict[tuple[str, str, str], Option]:
-    """Return the value of each parameter by qdisc, parameter and rate, of both directions of all
-    links."""
-    values: dict[tuple[str, str, str], Option] = {}
-    for cell in cells:
-        for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
-            for option, value in (*qdisc.options, ("txqueuelen", qdisc.txqueuelen)):
-                if value is not None:
-                    values[cell.qdisc, option, str(rate)] = value
-    return values
-
-
 def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
     """Return one row per printed parameter: qdisc, parameter, rate, published, ours, agrees,
     note."""
-    values = in_force(cells)
+    values: dict[tuple[Any, ...], Option | None] = {}
+    for cell in cells:
+        for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
+            for option, value in (*qdisc.options, ("txqueuelen", qdisc.txqueuelen)):
+                values[cell.qdisc, option, str(rate)] = value
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
     ours = [values.get(key) for key in keys]
     table = printed.rename(columns={"value": "published"})

@@ -47,26 +47,21 @@ class Number:
         return float(result.iloc[0])
 
 
-def _numbers() -> tuple[Number, ...]:
+def _numbers() -> Iterator[Number]:
+    """Yield those of STUDY, and of the draft's cases, with the bounds that its claims have."""
     table = read_csv(studies.SHIPPED / STUDY / "numbers.csv", dtype=str, keep_default_na=False)
-    return (*(Number(*row) for row in table.itertuples(index=False)), *_cases())
-
-
-def _cases() -> Iterator[Number]:
-    """Yield the numbers of the draft's cases, with the bounds that its claims have."""
+    yield from (Number(*row) for row in table.itertuples(index=False))
     own = study_at(CASES)
     (name,) = own.experiments
     for id_, metric in own.module("measures").METRICS.items():
         case, _, title = metric.title.partition(": ")
         low, high = own.module("claims").BOUNDS[id_]
         asked = f"asked: {own.module('plots').asked(low, high)}"
-        source = f"draft-ietf-ccwg-bbr, {case}"
-        yield Number(
-            id_, f"{case}, {title}", metric.unit, source, name, id_, asked, CASES, low, high
-        )
+        about = f"{case}, {title}", metric.unit, f"draft-ietf-ccwg-bbr, {case}"
+        yield Number(id_, *about, name, id_, asked, CASES, low, high)
 
 
-NUMBERS: Final = _numbers()
+NUMBERS: Final = tuple(_numbers())
 """The rows, in their order. Fixed before any of the runs that ship.
 
 `responsiveness` counts round trips that a probe beside the load makes in a minute, in the second

@@ -40,6 +40,7 @@ DESCRIBED: Final = {
 """Of them, those that the description of a picture has, with their units."""
 
 ABOUT: Final = ("experiment", "qdisc", "cc")
+MEANS: Final = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]  # columns of `cells`
 
 SETTLED_S: Final = 2.0  # numbers are of the time after the flows have started
 BIN_S: Final = 0.5  # of a mean over time
@@ -210,14 +211,13 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
         called(row, names.get(name, name), *more)
         for name, *more in over_seeds[keys].astype(str).to_numpy()
     ]
-    return over_seeds[["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]]
+    return over_seeds[MEANS]
 
 
 def measured_cells(
     study: StudyFolder, runs: Sequence[RunFile], names: Mapping[str, str], row: str
 ) -> pd.DataFrame:
     """Return `cells` of what a testbed measured of those of `runs`; without rows for nothing."""
-    columns = ["rig", "qdisc", "quantity", "mean", "ci_low", "ci_high"]
     theirs, parts = measured.repetitions(study, runs), []
     if theirs:
         parts.append(cells(per_run(theirs), names, row))
@@ -229,8 +229,8 @@ def measured_cells(
             for experiment, qdisc, cc in values[list(ABOUT)].to_numpy()
         ]
         parts.append(values.rename(columns={"metric": "quantity", "value": "mean"}))
-    both = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=columns)
-    return both.reindex(columns=columns)
+    both = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=MEANS)
+    return both.reindex(columns=MEANS)
 
 
 def with_measured(study: StudyFolder, runs: Mapping[str, RunFile]) -> dict[str, RunFile]:

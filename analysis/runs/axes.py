@@ -42,8 +42,7 @@ def axes(run: RunFile) -> dict[str, str]:
     """
     study = study_at(run.paper)
     try:
-        named = experiment(f"{study.folder}/{run.request['experiment']}")
-        point = point_of(named, run.request)
+        point = point_of(experiment(f"{study.folder}/{run.request['experiment']}"), run.request)
     except ConfigError as error:
         wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
         raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error

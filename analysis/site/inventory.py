@@ -61,11 +61,8 @@ class Variant:
     @property
     def notes(self) -> dict[tuple[str, str, str], tuple[str, ...]]:
         """The notes on its runs by link, qdisc and congestion control, where there are any."""
-        return {
-            (row["file"].link, row["file"].qdisc, row["file"].cc): row["notes"]
-            for row in self.rows
-            if row["notes"]
-        }
+        files = ((row["file"], row["notes"]) for row in self.rows)
+        return {(of.link, of.qdisc, of.cc): notes for of, notes in files if notes}
 
     @property
     def facts(self) -> dict[str, Any]:
@@ -126,17 +123,11 @@ def _rows(files: Iterable[RunFile], experiments: Mapping[str, Experiment]) -> tu
     for file in files:
         record = read_json(file.provenance)
         if file.cell not in notes:
-            notes[file.cell] = _notes(record, experiments)
+            notes[file.cell] = ()
+            with contextlib.suppress(ConfigError):  # of a run that its study no longer has
+                notes[file.cell] = tuple(remarks.of_run(run_of(record, experiments)))
         rows.append(_row(file, record, notes[file.cell]))
     return tuple(rows)
-
-
-def _notes(record: Mapping[str, Any], experiments: Mapping[str, Experiment]) -> tuple[str, ...]:
-    """Return the notes of the console before a run; none on a run that its study no longer has."""
-    try:
-        return tuple(remarks.of_run(run_of(record, experiments)))
-    except ConfigError:
-        return ()
 
 
 def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Row:

@@ -3,6 +3,7 @@
 import json
 import re
 from base64 import b64encode
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Final
@@ -59,9 +60,10 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
     """
     node: Any = nbformat.read(notebook, as_version=4)  # type: ignore[no-untyped-call]
     drawing = notebook.with_name(f"{FIGURE}.svg")
+    outputs = [output for cell in node.cells for output in cell.get("outputs", ())]
     if drawing.is_file():
-        _refer_to(drawing, node, alt)
-    _describe(node)
+        _refer_to(drawing, outputs, alt)
+    _describe(outputs)
     body, _ = _exporter().from_notebook_node(node)
     given = node.metadata.get("papermill", {}).get("parameters", {})
     for path in (value for value in given.values() if str(value).startswith("/")):
@@ -84,31 +86,28 @@ def _exporter() -> HTMLExporter:
     return exporter
 
 
-def _refer_to(drawing: Path, node: Any, alt: str) -> None:
+def _refer_to(drawing: Path, outputs: Sequence[Any], alt: str) -> None:
     """Replace outputs that are the file `drawing`, as IPython writes it, by a reference to it.
 
     The size is left out of it: a notebook may show a figure in another one (`style.svg`).
     """
     same = _content(SVG(drawing.read_text(encoding="utf-8")).data)  # type: ignore[no-untyped-call]
     parts: Any = pages.common().get_template("parts.html").module
-    for cell in node.cells:
-        for output in cell.get("outputs", ()):
-            data = output.get("data", {})
-            if _content(data.get("image/svg+xml", "")) == same:
-                html = f'<a href="{FIGURE}.svg">{parts.picture(FIGURE, alt, None)}</a>'
-                output["data"] = {"text/html": html}
+    for output in outputs:
+        if _content(output.get("data", {}).get("image/svg+xml", "")) == same:
+            html = f'<a href="{FIGURE}.svg">{parts.picture(FIGURE, alt, None)}</a>'
+            output["data"] = {"text/html": html}
 
 
-def _describe(node: Any) -> None:
+def _describe(outputs: Sequence[Any]) -> None:
     """Give all other drawings what `outputs.show` put in their metadata: their alternative text,
     and the dark one for readers of dark pages."""
-    for cell in node.cells:
-        for output in cell.get("outputs", ()):
-            drawing = output.get("data", {}).get("image/svg+xml")
-            about = output.get("metadata", {}).get("image/svg+xml", {})
-            if drawing and about.get("alt"):
-                light, dark = map(_address, (drawing, about.get("dark") or drawing))
-                output["data"] = {"text/html": DRAWING.format(dark, light, about["alt"])}
+    for output in outputs:
+        drawing = output.get("data", {}).get("image/svg+xml")
+        about = output.get("metadata", {}).get("image/svg+xml", {})
+        if drawing and about.get("alt"):
+            light, dark = map(_address, (drawing, about.get("dark") or drawing))
+            output["data"] = {"text/html": DRAWING.format(dark, light, about["alt"])}
 
 
 def _address(drawing: str) -> Markup:

@@ -84,8 +84,7 @@ def _describe(index: Path, site_url: str) -> None:
     title = re.search(r"<title>(.*?)</title>", text)
     picture = re.search(r'<img src="(\S+)\.svg"', text)
     if title and picture:
-        address = f"{site_url.rstrip('/')}/{picture[1]}.png".lstrip("/")
-        head = _HEAD.format(title[1], address)
+        head = _HEAD.format(title[1], f"{site_url.rstrip('/')}/{picture[1]}.png".lstrip("/"))
         index.write_text(text.replace("<title>", f"{head}<title>", 1), encoding="utf-8")
 
 
