@@ -1,7 +1,8 @@
 """The exception that `analysis` raises, and what it says of others."""
 
 import math
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final, TypeGuard
 
 import pandas as pd
@@ -27,6 +28,17 @@ class DataError(EmulationError):
     def of(cls, where: object, wrong: str, remedy: str) -> "DataError":
         """`where` is a file or folder; `wrong` and `remedy` are clauses without a full stop."""
         return cls(f"{wrong}. {remedy}.", str(where))
+
+
+@contextmanager
+def refused(where: object, wrong: str, remedy: str, *kinds: type[Exception]) -> Iterator[None]:
+    """Inside, an error of `kinds` becomes DataError; `wrong` has "{0}" for what it says, "{1}" for
+    the name of its kind and "{2}" for what is `brief`."""
+    try:
+        yield
+    except kinds as error:
+        shown = wrong.format(error, type(error).__name__, brief(error))
+        raise DataError.of(where, shown, remedy) from error
 
 
 class OnlyMeasures(DataError):

@@ -18,7 +18,7 @@ from typing import Final
 import grimp
 from IPython.core.inputtransformer2 import TransformerManager
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.emulation.host import cache as user_cache
 from qdisclab.emulation.project import ROOT
 
@@ -112,10 +112,8 @@ def check_notebook(path: Path) -> None:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Return the modules that a notebook or a module imports by name, and their packages."""
-    try:
+    with refused(path, "is no Python: {0.msg}", "Correct it", SyntaxError):
         tree = ast.parse(_source(path))
-    except SyntaxError as error:
-        raise DataError.of(path, f"is no Python: {error.msg}", "Correct it") from error
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -128,11 +126,10 @@ def _imports(path: Path) -> frozenset[str]:
 def _source(path: Path) -> str:
     if path.suffix != ".ipynb":
         return path.read_text(encoding="utf-8")
-    try:
+    todo = "Save it from JupyterLab"
+    with refused(path, "is no notebook", todo, KeyError, TypeError, ValueError):
         cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
-    except (KeyError, TypeError, ValueError) as error:
-        raise DataError.of(path, "is no notebook", "Save it from JupyterLab") from error
     # "%matplotlib inline" and its like become calls
     plain = TransformerManager().transform_cell  # type: ignore[no-untyped-call]
     return "\n".join(map(plain, code))

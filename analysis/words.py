@@ -1,6 +1,7 @@
 """Numbers and durations as texts for readers."""
 
 from collections.abc import Iterable, Sequence
+from itertools import groupby
 from typing import Final
 
 import pandas as pd
@@ -16,12 +17,8 @@ def intervals(low: Iterable[float], high: Iterable[float]) -> list[str]:
 
 def ranges(numbers: Sequence[int]) -> str:
     """Return 1, 2, 3, 7 as "1–3, 7"; a dash for no number."""
-    parts: list[list[int]] = []
-    for value in numbers:
-        if parts and value == parts[-1][-1] + 1:
-            parts[-1].append(value)
-        else:
-            parts.append([value])
+    runs = groupby(enumerate(numbers), key=lambda at: at[1] - at[0])
+    parts = [[value for _, value in run] for _, run in runs]
     return ", ".join(f"{p[0]}–{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts) or NONE
 
 

@@ -45,9 +45,8 @@ def run_numbers(data: Dataset) -> pd.DataFrame:
     step_s = np.diff(np.unique(data.samples["time_s"])).min()  # all runs of an experiment have one
     steps = np.floor(data.runs["length_s"] / step_s) + 1
     table[SILENT] = 100 * (1 - table["run"].map(answers).astype(float) / steps)
-    mute = table[table[LATENCY].isna()]
-    if not mute.empty:
-        raise DataError.of(mute["run"].iloc[0], "no ping was answered under load", RERUN)
+    for run in table["run"][table[LATENCY].isna()]:
+        raise DataError.of(run, "no ping was answered under load", RERUN)
     return table
 
 

@@ -104,10 +104,9 @@ def run_metrics(
         smallest = _round_trips(samples, probe).groupby("run", observed=True).min()
         floor = result["run"].map(smallest).astype(float)
     result[INDUCED] = result["mean_rtt_ms"] - floor
-    short = result[result[[*GOODPUT.values(), "mean_rtt_ms"]].isna().any(axis=1)]
-    if not short.empty:
-        wrong = f"no sample in the {window} window"
-        raise DataError.of(short["run"].iloc[0], wrong, "Run it again with more load")
+    lacks = result[[*GOODPUT.values(), "mean_rtt_ms"]].isna().any(axis=1)
+    for run in result["run"][lacks]:
+        raise DataError.of(run, f"no sample in the {window} window", "Run it again with more load")
     return result.drop(columns="base_rtt_ms")
 
 

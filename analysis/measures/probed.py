@@ -8,7 +8,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.measures import packets
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.analysis.runs.published import read_csv
@@ -29,7 +29,7 @@ def read(probe: Probe, path: Path) -> pd.DataFrame:
     if not path.is_file():
         todo = f"Repeat the run with --probe {probe}"
         raise DataError.of(path, f"no table of the probe '{probe.kind}'", todo)
-    try:
+    with refused(path, "is no table ({})", RERUN, OSError, ValueError, KeyError):
         if probe.about.write is not None:
             return read_csv(path)
         if probe.about.recording == QUEUE:
@@ -40,8 +40,6 @@ def read(probe: Probe, path: Path) -> pd.DataFrame:
             if value is not None and name in table:
                 table = table[table[name] == value]
         return table.assign(time_s=(table["time_ns"] - table["time_ns"].min()) / 1e9)
-    except (OSError, ValueError, KeyError) as error:
-        raise DataError.of(path, f"is no table ({error})", RERUN) from error
 
 
 def tables(probe: Probe, files: Sequence[tuple[Run, Path]]) -> pd.DataFrame:

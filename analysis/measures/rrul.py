@@ -5,7 +5,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.measures import flood, metrics
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_record, read_runs
@@ -95,11 +95,10 @@ def _drops(run: RunFile) -> dict[str, float]:
     them."""
     record, shares = read_record(run), {}
     for direction, queue in QUEUES.items():
-        try:
+        lacks = f"no counters of {queue}"
+        with refused(run.provenance, lacks, RERUN, KeyError, TypeError, IndexError):
             leaf = record["qdiscs"][queue]["qdiscs"][-1]
             dropped, sent = int(leaf["drops"]), int(leaf["packets"])
-        except (KeyError, TypeError, IndexError) as error:
-            raise DataError.of(run.provenance, f"no counters of {queue}", RERUN) from error
         shares[f"drops_{direction}_percent"] = 100 * dropped / (dropped + sent)
     return shares
 

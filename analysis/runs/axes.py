@@ -11,7 +11,7 @@ from typing import Final
 
 import pandera.pandas as pa
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.analysis.runs.published import read_table
 from qdisclab.analysis.runs.study import StudyFolder, study_at
@@ -41,11 +41,9 @@ def axes(run: RunFile) -> dict[str, str]:
     study does not have.
     """
     study = study_at(run.paper)
-    try:
+    wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
+    with refused(study.folder, wrong, "Add it, or leave these runs out", ConfigError):
         point = point_of(experiment(f"{study.folder}/{run.request['experiment']}"), run.request)
-    except ConfigError as error:
-        wrong = f"has no point {run.experiment}, {run.link}, {run.qdisc}, {run.cc}"
-        raise DataError.of(study.folder, wrong, "Add it, or leave these runs out") from error
     varied = dict(point.axes)
     return {
         **_said(study).get(varied.get("qdisc", ""), {}),

@@ -7,7 +7,7 @@ when its provenance does: a data file alone is one that is being written, and is
 import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from itertools import repeat
 from pathlib import Path
 from typing import Any, Final, NamedTuple
@@ -239,26 +239,22 @@ def _load(file: RunFile, kinds: Collection[str]) -> tuple[dict[str, Any], FlentF
 
 def read_record(file: RunFile) -> dict[str, Any]:
     """Return the provenance of a run; raise DataError where it is none, or that of another run."""
-    try:
+    wrong = "not the provenance of a run"
+    with errors.refused(file.provenance, wrong, RERUN, DamagedData, KeyError):
         record = datafile.read_json(file.provenance)
         named = record["run"]
-    except (DamagedData, KeyError) as error:
-        raise DataError.of(file.provenance, "not the provenance of a run", RERUN) from error
     if named != file.run:
         wrong, todo = f"describes the run {named!r}", f"Move it to its place, not {file.run}"
         raise DataError.of(file.provenance, wrong, todo)
     return record
 
 
-@contextmanager
-def usable(file: RunFile) -> Iterator[None]:
+def usable(file: RunFile) -> AbstractContextManager[None]:
     """Inside, an entry that the provenance of `file` lacks, or that is of another kind, raises
     DataError."""
-    try:
-        yield
-    except (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError) as error:
-        wrong = f"provenance without a usable entry ({type(error).__name__}: {error})"
-        raise DataError.of(file.provenance, wrong, RERUN) from error
+    wrong = "provenance without a usable entry ({1}: {0})"
+    kinds = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
+    return errors.refused(file.provenance, wrong, RERUN, *kinds)
 
 
 def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:

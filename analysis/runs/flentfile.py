@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.emulation.datafile import read_json
 
 Floats = NDArray[np.float64]
@@ -97,14 +97,12 @@ def content_of(path: Path, todo: str = RERUN) -> Iterator[dict[str, Any]]:
     """Read a file of flent's; inside, what is not as flent writes it raises DataError, which asks
     to do `todo`."""
     content = read_json(path, todo[0].lower() + todo[1:])
-    try:
+    kinds = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
+    with refused(path, "not a flent data file ({1}: {0})", todo, *kinds):
         if (version := int(content.get("version", 1))) > FORMAT_VERSION:
             what = f"flent data format {version}, newer than {FORMAT_VERSION}"
             raise DataError.of(path, what, "Read it with a newer version of this project")
         yield content
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-        what = f"not a flent data file ({type(error).__name__}: {error})"
-        raise DataError.of(path, what, todo) from error
 
 
 def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:

@@ -8,7 +8,7 @@ from typing import Any, Final
 import pandas as pd
 import pandera.pandas as pa
 
-from qdisclab.analysis.errors import DataError, brief
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.emulation import datafile
 
 DIRECTIONS: Final = r"^(download|upload|one|round_trip|[0-9]+ ms)$"
@@ -58,12 +58,11 @@ def read_table(path: Path, schema: pa.DataFrameSchema, what: str) -> pd.DataFram
     """
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
     texts = {name: str for name, kind in types.items() if kind.startswith("str")}
-    try:
+    kinds = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
+    with refused(path, f"not a table of {what} ({{2}})", REMEDY, *kinds):
         table = read_csv(path, dtype=texts, comment="#")
         floats = [name for name in table if types.get(name) == "float64"]
         return schema.validate(table.astype(dict.fromkeys(floats, float)))
-    except (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors) as error:
-        raise DataError.of(path, f"not a table of {what} ({brief(error)})", REMEDY) from error
 
 
 def read_published(
@@ -112,10 +111,8 @@ def nothing(
 def read_facts(path: Path) -> pd.DataFrame:
     """Return a printed table that describes: texts under a header. Raises DataError for another
     file."""
-    try:
+    with refused(path, "no table ({})", REMEDY, ValueError):
         table = read_csv(path, dtype=str, keep_default_na=False)
-    except ValueError as error:
-        raise DataError.of(path, f"no table ({error})", REMEDY) from error
     if table.empty or table.columns.size < 2:
         raise DataError.of(path, "has no rows or one column", REMEDY)
     return table

@@ -1,14 +1,13 @@
 """Tables that probes left beside runs, `seed-001.drops.csv`, as one table of many runs."""
 
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final
 
 import pandas as pd
 import pandera.pandas as pa
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import refused
 from qdisclab.analysis.runs.dataset import RunFile, index_of
 from qdisclab.analysis.runs.published import read_csv
 
@@ -54,6 +53,9 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
 
     Raises DataError for a table that has another form.
     """
+    other_form = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
+    todo = f"Make it again: emulate run … --probe {probe}"
+    other = f"not a table of the probe '{probe}' ({{}})", todo, *other_form
     tables: dict[Path, pd.DataFrame] = {}
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
     # whole numbers without a point are read as integers
@@ -61,28 +63,15 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        with _as_table(path, probe):
+        with refused(path, *other):
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
             tables[path] = table[list(form.columns)].astype(floats)
     if not tables:
         return pd.DataFrame(columns=list(form.columns))
     try:
         return form.validate(pd.concat(tables.values(), ignore_index=True))
-    except _OTHER_FORM:  # one at a time, which takes longer, to name it
+    except other_form:  # one at a time, which takes longer, to name it
         for path, table in tables.items():
-            with _as_table(path, probe):
+            with refused(path, *other):
                 form.validate(table)
         raise
-
-
-_OTHER_FORM: Final = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
-
-
-@contextmanager
-def _as_table(path: Path, probe: str) -> Iterator[None]:
-    """Inside, what no table of the probe has raises DataError."""
-    try:
-        yield
-    except _OTHER_FORM as error:
-        todo = f"Make it again: emulate run … --probe {probe}"
-        raise DataError.of(path, f"not a table of the probe '{probe}' ({error})", todo) from error

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 import pandas as pd
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import refused
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.emulation.datafile import OUTPUT, read_json
 
@@ -48,14 +48,12 @@ _LOSS: Final = re.compile(r"^(\d+) packets transmitted, (\d+) received", re.ASCI
 def printed(provenance: Path) -> Iterator[tuple[str, str]]:
     """Yield each program of a run and what it printed; raise DataError for a damaged archive."""
     path = provenance.with_suffix(OUTPUT)
-    try:
-        with tarfile.open(path) as archive:
-            for member in archive:
-                file = archive.extractfile(member) if Path(member.name).name == "stdout" else None
-                if file is not None:
-                    yield str(Path(member.name).parent), file.read(MOST).decode(errors="replace")
-    except (OSError, tarfile.TarError) as error:
-        raise DataError.of(path, f"cannot be read ({error})", RERUN) from error
+    unread = refused(path, "cannot be read ({})", RERUN, OSError, tarfile.TarError)
+    with unread, tarfile.open(path) as archive:
+        for member in archive:
+            file = archive.extractfile(member) if Path(member.name).name == "stdout" else None
+            if file is not None:
+                yield str(Path(member.name).parent), file.read(MOST).decode(errors="replace")
 
 
 def read(provenance: Path) -> pd.DataFrame:

@@ -32,7 +32,7 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
-from qdisclab.analysis.errors import DataError, kind_of
+from qdisclab.analysis.errors import DataError, kind_of, refused
 from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.settings import eras_of
@@ -171,10 +171,8 @@ def read_figure(path: Path) -> FigureFile:
     if not NAME.fullmatch(path.stem):
         wrong = f"{printable(path.stem)[:80]!r} is no name of a figure"
         raise DataError.of(path.parent, wrong, "Use letters of ASCII, digits, - and _")
-    try:
+    with refused(path, "{0.what}", remedy, ConfigError):
         source = Source.of(path)
-    except ConfigError as error:
-        raise DataError.of(path, error.what, remedy) from error
     if source.problems:
         raise DataError.of(path, str(source.problems[0]), remedy)
     content = source.value

@@ -11,7 +11,7 @@ from typing import Any, Final
 import pandas as pd
 
 from qdisclab.analysis.claims.record import Claim
-from qdisclab.analysis.errors import DataError, brief
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.plots.style import forget_others
 from qdisclab.analysis.runs import study
 from qdisclab.analysis.runs.order import in_order
@@ -220,10 +220,8 @@ def _gone(notebook: Path, of: str) -> bool:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    try:
+    with refused(path, "no table ({2})", "Make the figure again", ValueError):
         return read_csv(path)
-    except ValueError as error:
-        raise DataError.of(path, f"no table ({brief(error)})", "Make the figure again") from error
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
@@ -236,12 +234,10 @@ def image_size(svg: Path) -> tuple[int, int]:
 
     Raises DataError for a file that is no such image.
     """
-    try:
-        with svg.open(encoding="utf-8") as file:
-            head = file.read(2000)
-    except OSError as error:
-        raise DataError.of(svg, f"cannot be read ({error})", "Make the figure again") from error
+    todo = "Make the figure again"
+    with refused(svg, "cannot be read ({})", todo, OSError), svg.open(encoding="utf-8") as file:
+        head = file.read(2000)
     size = re.search(r'<svg[^>]* viewBox="0 0 ([0-9.]+) ([0-9.]+)"', head)
     if size is None:
-        raise DataError.of(svg, "an image without a size", "Make the figure again")
+        raise DataError.of(svg, "an image without a size", todo)
     return round(float(size[1]) * 4 / 3), round(float(size[2]) * 4 / 3)

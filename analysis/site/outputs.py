@@ -11,7 +11,7 @@ import pandas as pd
 from IPython.display import HTML, SVG, Markdown, display
 from matplotlib.figure import Figure
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import refused
 from qdisclab.analysis.plots.style import Palette, fitted, save, svg
 from qdisclab.analysis.runs.dataset import Dataset
 from qdisclab.analysis.runs.flentfile import TCP_KINDS
@@ -198,7 +198,6 @@ def _of_runs(runs: pd.DataFrame) -> Source:
 
 def read_summary(path: Path) -> Summary:
     """Return a summary.json as `publish` writes it; raise DataError for anything else."""
-    try:
+    kinds = (OSError, ValueError, TypeError, RecursionError)
+    with refused(path, "not a summary ({})", "Make the figure again", *kinds):
         return Summary(**json.loads(path.read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError, RecursionError) as error:
-        raise DataError.of(path, f"not a summary ({error})", "Make the figure again") from error

@@ -12,7 +12,7 @@ from IPython.display import HTML, display
 
 from qdisclab.analysis.claims import record
 from qdisclab.analysis.claims.record import Claim, Verdict
-from qdisclab.analysis.errors import DataError, require_one
+from qdisclab.analysis.errors import refused, require_one
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site.tables import hoisted, readable
 
@@ -37,14 +37,12 @@ def read(results: Path) -> list[Claim]:
     path = results / FILE
     if not path.is_file():
         return []
-    try:
+    remedy = "Make it again with `python -m qdisclab.analysis.site.claims`"
+    with refused(path, "not a list of claims ({})", remedy, ValueError, KeyError, TypeError):
         claims: list[Claim] = json.loads(path.read_text(encoding="utf-8"))
         for claim in claims:
             _ = claim["id"], claim["paper"], claim["verdict"], claim["statement"]
-    except (ValueError, KeyError, TypeError) as error:
-        remedy = "Make it again with `python -m qdisclab.analysis.site.claims`"
-        raise DataError.of(path, f"not a list of claims ({error})", remedy) from error
-    return claims
+        return claims
 
 
 def count(claims: Iterable[Mapping[str, Any]]) -> dict[str, int]:
