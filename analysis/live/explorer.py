@@ -149,8 +149,8 @@ class Explorer:
 
     def _on_start(self, button: widgets.Button) -> None:
         if self.begin():
-            task = asyncio.get_event_loop().create_task(self._follow())
-            self._task = task  # which would be forgotten otherwise
+            # which would be forgotten otherwise
+            self._task = asyncio.get_event_loop().create_task(self._follow())
 
     async def _follow(self) -> None:
         assert self.run is not None

@@ -14,7 +14,6 @@ from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN
 LATENCY: Final = "probe_rtt_ms"
 TOTAL: Final = "goodput_total_mbit_s"
 SILENT: Final = "unanswered_percent"
-PER_RUN: Final = [*RUN, "experiment"]
 
 METRICS: Final = {"unanswered_percent": Metric("steps without an answer to a ping", "%")}
 
@@ -29,13 +28,13 @@ def probes_ms(data: Dataset) -> pd.Series:
 
 
 def run_numbers(data: Dataset) -> pd.DataFrame:
-    """Return one row per run: PER_RUN, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN without
-    TCP) and SILENT, the share of flent's steps under load in % that have no answer to a ping.
+    """Return one row per run: RUN, experiment, LATENCY in ms, TOTAL in Mbit/s (both directions; NaN
+    without TCP) and SILENT, the share of flent's steps under load in % without an answer to a ping.
 
     flent interpolates over a ping or two that get lost, so that SILENT is less than the loss.
     Raises DataError for a run without any answer under load.
     """
-    table = data.runs[PER_RUN].copy()
+    table = data.runs[[*RUN, "experiment"]].copy()
     table[LATENCY] = table["run"].map(probes_ms(data)).astype(float)
     totals = data.flows.groupby("run", observed=True)["goodput_mbit_s"].sum()
     table[TOTAL] = table["run"].map(totals).astype(float)

@@ -26,8 +26,8 @@ import pandas as pd
 
 from qdisclab.analysis import measures as package
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.runs.dataset import RunFile
-from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.analysis.runs.dataset import RunFile, find_runs
+from qdisclab.analysis.runs.study import StudyFolder, study_at
 from qdisclab.analysis.sources import own_code
 from qdisclab.emulation.model.run import Experiment, Point
 from qdisclab.emulation.study import code, studies
@@ -36,6 +36,9 @@ from qdisclab.emulation.study.source import Source
 
 #: What a study's measures are called; a folder of that name has several modules.
 MODULE: Final = "measures"
+
+#: What is at the bottleneck of a run without load.
+UNLOADED_QDISC: Final = "pfifo_fast"
 
 
 @dataclass(frozen=True)
@@ -137,6 +140,19 @@ def measure_of(study: StudyFolder, experiment: str) -> Measure | None:
     if about.measure not in measures:
         raise DataError(next(faults(study)))
     return measures[about.measure]
+
+
+def unloaded(run: RunFile) -> list[RunFile]:
+    """Return the runs without load that the numbers of `run` are divided by: those of the
+    experiment that its own names, of its era, link and congestion control; none where it names
+    none. Raises DataError where they are missing."""
+    experiment = study_at(run.paper).experiments.get(run.experiment)
+    if experiment is None or experiment.unloaded is None:
+        return []
+    return find_runs(
+        run.root, run.paper, experiment.unloaded, eras=run.era, links=run.link, ccs=run.cc,
+        qdiscs=UNLOADED_QDISC, length=run.length,
+    )  # fmt: skip
 
 
 def faults(study: StudyFolder) -> Iterator[str]:

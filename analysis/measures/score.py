@@ -13,8 +13,8 @@ import pandas as pd
 import pandera.pandas as pa
 
 from qdisclab.analysis.measures.metrics import Interval, confidence_interval
+from qdisclab.analysis.measures.registry import UNLOADED_QDISC
 from qdisclab.analysis.measures.table import measure_run
-from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import read_record, run_at
 from qdisclab.analysis.runs.published import read_csv, read_table
 from qdisclab.analysis.runs.study import study_at

@@ -19,8 +19,7 @@ import pandas as pd
 import pandera.pandas as pa
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures.registry import Measure, measure_of, metrics, registry_of
-from qdisclab.analysis.measures.unloaded import unloaded
+from qdisclab.analysis.measures.registry import Measure, measure_of, metrics, registry_of, unloaded
 from qdisclab.analysis.runs import recorded
 from qdisclab.analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
 from qdisclab.analysis.runs.flentfile import RERUN

@@ -11,8 +11,7 @@ import pandas as pd
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.metrics import RUN
-from qdisclab.analysis.measures.registry import Measure, Metric
-from qdisclab.analysis.measures.unloaded import unloaded
+from qdisclab.analysis.measures.registry import Measure, Metric, unloaded
 from qdisclab.analysis.runs.dataset import Dataset, RunFile, read_runs
 
 FETCH: Final = "fetch_s"

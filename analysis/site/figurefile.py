@@ -33,7 +33,7 @@ from pathlib import Path
 from typing import Any, Final, NamedTuple
 
 from qdisclab.analysis.errors import DataError, kind_of, refused
-from qdisclab.analysis.measures.unloaded import UNLOADED_QDISC
+from qdisclab.analysis.measures.registry import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.settings import eras_of
 from qdisclab.analysis.runs.statement import read_claims

@@ -163,17 +163,15 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
         (pages.of_paper(paper), [variant.facts for variant in group])
         for paper, group in groupby(ran, key=lambda variant: variant.paper)
     ]
-    page = results / pages.RUNS_PAGE
-    rows = [row for _, group in papers for row in group]
-    text = pages.render(page.name, here=page.name, there=there, papers=papers, rows=rows)
-    page.write_text(text, encoding="utf-8")
-    written = [page]
+    name, rows = pages.RUNS_PAGE, [row for _, group in papers for row in group]
+    html = {results / name: pages.render(name, here=name, there=there, papers=papers, rows=rows)}
     for variant in ran:
         page = results / "runs" / variant.paper / f"{variant.name}.html"
+        html[page] = _render_variant(variant, page.parent, there)
+    for page, text in html.items():
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(_render_variant(variant, page.parent, there), encoding="utf-8")
-        written.append(page)
-    return written
+        page.write_text(text, encoding="utf-8")
+    return [*html]
 
 
 def _render_variant(variant: Variant, folder: Path, there: Iterable[str]) -> str:
