@@ -45,10 +45,10 @@ VALUE: Final = Statistic("mean", lambda mean: mean[0], relative=True)
 FACTOR: Final = replace(VALUE, name="mean factor", logarithmic=True)
 DIFFERENCE: Final = Statistic("difference", lambda mean: mean[0] - mean[1], relative=False)
 RATIO: Final = Statistic("ratio", lambda mean: mean[0] / mean[1], logarithmic=True, relative=True)
-GROWTH: Final = Statistic(
-    "growth of the difference",
-    lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1]),
-    relative=False,
+GROWTH: Final = replace(
+    DIFFERENCE,
+    name="growth of the difference",
+    of=lambda mean: (mean[2] - mean[3]) - (mean[0] - mean[1]),
 )
 SPREAD: Final = Statistic(
     "difference of the standard deviations", lambda spread: spread[0] - spread[1], spread=True

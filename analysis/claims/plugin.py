@@ -62,13 +62,11 @@ def rules_of(study: StudyFolder) -> Rules:
             condition = rule(of)
         return checked(claim, condition)
 
-    return Rules(
-        {
-            claim: partial(made, claim, rule) if callable(rule) else checked(claim, rule)
-            for claim, rule in rules.items()
-        },
-        _variations(path, module),
-    )
+    conditions = {
+        claim: partial(made, claim, rule) if callable(rule) else checked(claim, rule)
+        for claim, rule in rules.items()
+    }
+    return Rules(conditions, _variations(path, module))
 
 
 def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:

@@ -68,8 +68,6 @@ def require_distinct(claims: Iterable[Claim], studies: Iterable[StudyFolder]) ->
     for claim in claims:
         paper = papers.setdefault(claim["id"], claim["paper"])
         if paper != claim["paper"]:
-            wrong, place = (
-                f"'{claim['id']}' is a claim of {paper} already",
-                statements[claim["paper"]],
-            )
-            raise DataError.of(place, wrong, "Begin its ids with other letters")
+            wrong = f"'{claim['id']}' is a claim of {paper} already"
+            todo = "Begin its ids with other letters"
+            raise DataError.of(statements[claim["paper"]], wrong, todo)

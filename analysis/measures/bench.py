@@ -166,19 +166,17 @@ def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
         queue = of_port[of_port["parent"] != "root"]
         queue = of_port if queue.empty else queue  # a shaper with a queue of its own
         part = queue[inside.loc[queue.index]]
-        marks = _marks(queue)
+        marks, sent = _marks(queue), queue["sent_packets"]
         values |= {
             f"{direction}_drops": _rise(part["drops"]),
             f"{direction}_marks": _rise(marks.loc[part.index]),
             f"{direction}_backlog_kb": float(part["backlog_bytes"].mean() / 1e3),
-            f"{direction}_drop_percent": _share(
-                queue["drops"], queue["sent_packets"] + queue["drops"]
-            ),
-            f"{direction}_mark_percent": _share(marks, queue["sent_packets"]),
+            f"{direction}_drop_percent": _share(queue["drops"], sent + queue["drops"]),
+            f"{direction}_mark_percent": _share(marks, sent),
         }
         if "pie_probability" in part and part["pie_probability"].notna().any():
-            mean = float(part["pie_probability"].mean())
-            values[f"{direction}_pie_probability_percent"] = 100 * mean
+            mean = 100 * float(part["pie_probability"].mean())
+            values[f"{direction}_pie_probability_percent"] = mean
         if "codel_delay_us" in part and part["codel_delay_us"].notna().any() and direction == "up":
             delays_ms = part["codel_delay_us"].to_numpy() / 1e3
             values["sojourn_mean_ms"] = float(delays_ms.mean())
