@@ -141,7 +141,7 @@ def _checked(entries: Index) -> Index:
     return entries
 
 
-run_at: Final = run_file
+run_at: Final = run_file  # which the analysis takes from here, as all that it has of runs
 
 
 def _whole(runs: Iterable[RunFile]) -> list[RunFile]:

@@ -24,6 +24,7 @@ from qdisclab.emulation.datafile import read_json
 Floats = NDArray[np.float64]
 
 FORMAT_VERSION: Final = 4  # the newest that flent 2.1.1 writes
+#: How flent tells flows apart; "%s" is for what else may follow a number.
 _CLASSES: Final = r" BE\d*(::\d+%s)?| BK| CS5| EF|::\d+| [A-Z]\w+ (BE|CS1)"
 KINDS: Final[dict[str, re.Pattern[str]]] = {
     "tcp_download": re.compile(f"TCP download({_CLASSES % ''})?"),

@@ -55,7 +55,7 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     """
     other_form = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
     todo = f"Make it again: emulate run … --probe {probe}"
-    other = f"not a table of the probe '{probe}' ({{}})", todo, *other_form
+    wrong = f"not a table of the probe '{probe}' ({{}})"
     tables: dict[Path, pd.DataFrame] = {}
     texts = {name: str for name, column in form.columns.items() if column.dtype.type is str}
     # whole numbers without a point are read as integers
@@ -63,7 +63,7 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        with refused(path, *other):
+        with refused(path, wrong, todo, *other_form):
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
             tables[path] = table[list(form.columns)].astype(floats)
     if not tables:
@@ -72,6 +72,6 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
         return form.validate(pd.concat(tables.values(), ignore_index=True))
     except other_form:  # one at a time, which takes longer, to name it
         for path, table in tables.items():
-            with refused(path, *other):
+            with refused(path, wrong, todo, *other_form):
                 form.validate(table)
         raise

@@ -75,9 +75,9 @@ def _words(name: str) -> str:
     if any(change[1:] in CLOCKS for change in changes):  # which is in the place of noise
         changes = [change for change in changes if change != "-host_noise"]
     called = {clock: f"a clock of {tick}" for clock, tick in CLOCKS.items()}
-    for sign, *letters in changes:
-        name = "".join(letters)
-        parts.append(f"{words[sign]} {called.get(name, name.replace('_', ' '))}")
+    for change in changes:
+        name = change[1:]
+        parts.append(f"{words[change[0]]} {called.get(name, name.replace('_', ' '))}")
     return ", ".join(parts)
 
 

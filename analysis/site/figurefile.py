@@ -187,7 +187,7 @@ def read_figure(path: Path) -> FigureFile:
         raise DataError.of(path, wrong, "Copy it into the study's folder")
     name = f"{content['notebook']}.ipynb"
     # Of a study of the repository as its path says it, which the workflow compares.
-    beside = path.parents[3] / "notebooks"
+    beside = path.parents[1].parent.parent / "notebooks"
     shared = beside if beside.resolve() == NOTEBOOKS.resolve() else NOTEBOOKS
     places = (folder / name for folder in (path.parents[1] / "notebooks", shared))
     notebook = next((place for place in places if place.is_file()), None)
