@@ -146,7 +146,7 @@ def test_a_run_is_watched_to_its_end(tmp_path: Path) -> None:
         time.sleep(0.05)
     assert run.error is None
     assert len(set(amounts)) > 3  # it grew
-    now = readings.numbers(readings.readings(run.outputs), 50, 8)
+    now = readings.numbers(readings.readings(run.outputs), chosen)
     files = dataset.find_runs(tmp_path, "gbw2015", "rrul", eras="2014", length="8s")
     (row,) = metrics.run_metrics(
         dataset.read_runs(files), window="loaded", probe="ping_icmp"

@@ -3,7 +3,7 @@
 import pandas as pd
 import pytest
 
-from qdisclab.analysis.runs import switches
+from qdisclab.analysis.runs import settings
 from qdisclab.emulation.kinds.qdiscs import KINDS
 from qdisclab.emulation.model.era import SWITCHES, switches as switches_of
 from studies.gbw2015.measures import ablation
@@ -12,7 +12,7 @@ from studies.gbw2015.measures import ablation
 def test_every_era_is_one_switch_from_a_whole_one() -> None:
     for qdisc in ("pie", "codel", "fq_nocodel"):
         whole = {era: {one.name for one in switches_of(era)} for era in ("modern", "2014")}
-        eras = switches.eras_of(qdisc)
+        eras = settings.eras_of(qdisc)
         assert eras[:2] == ["modern", "2014"]
         assert len(eras) == len(set(eras))
         for era in eras[2:]:
@@ -22,13 +22,13 @@ def test_every_era_is_one_switch_from_a_whole_one() -> None:
 
 def test_a_switch_of_another_qdisc_is_not_tried() -> None:
     by_name = {switch.name: switch for switch in SWITCHES}
-    assert switches.matters(by_name["single_drop"], "fq_nocodel")
-    assert switches.matters(by_name["single_drop"], "fq_codel")
-    assert not switches.matters(by_name["single_drop"], "codel")
-    assert switches.matters(by_name["pie_rate"], "pie")
-    assert not switches.matters(by_name["pie_rate"], "codel")
-    assert switches.matters(by_name["no_rack"], "codel")
-    assert set(switches.KINDS.values()) <= set(KINDS)
+    assert settings.matters(by_name["single_drop"], "fq_nocodel")
+    assert settings.matters(by_name["single_drop"], "fq_codel")
+    assert not settings.matters(by_name["single_drop"], "codel")
+    assert settings.matters(by_name["pie_rate"], "pie")
+    assert not settings.matters(by_name["pie_rate"], "codel")
+    assert settings.matters(by_name["no_rack"], "codel")
+    assert set(settings.KINDS.values()) <= set(KINDS)
 
 
 def per_run(values: dict[str, list[float]]) -> pd.DataFrame:
