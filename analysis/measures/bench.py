@@ -151,7 +151,8 @@ def _mean(flow: Series, window: tuple[float, float]) -> float:
 
 
 def _within(series: Series, window: tuple[float, float]) -> Floats:
-    return series.value[(series.time_s >= window[0]) & (series.time_s < window[1])]
+    inside: Floats = series.value[(series.time_s >= window[0]) & (series.time_s < window[1])]
+    return inside
 
 
 def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:

@@ -50,7 +50,7 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
     wide = uploads.pivot_table(
         index="run", columns="base_rtt_ms", values="goodput_mbit_s", aggfunc="sum", observed=True
     )
-    columns = {JAIN: wide.apply(jain, axis=1), TOTAL: wide.sum(axis=1)}
+    columns: dict[str, pd.Series] = {JAIN: wide.apply(jain, axis=1), TOTAL: wide.sum(axis=1)}
     columns |= {flow_column(float(rtt)): wide[rtt] for rtt in wide.columns}
     runs = data.runs["run"]
     return data.runs[list(RUN)].assign(

@@ -130,7 +130,8 @@ def in_window(samples: pd.DataFrame, runs: pd.DataFrame, window: Window) -> pd.D
     start = runs["delay_s"].to_numpy()[row]
     stop = start + runs["length_s"].to_numpy()[row]
     time_s = samples["time_s"].to_numpy()
-    return samples[(time_s >= start) & (time_s <= stop)]
+    inside: pd.DataFrame = samples[(time_s >= start) & (time_s <= stop)]
+    return inside
 
 
 def confidence_interval(values: ArrayLike) -> Interval:

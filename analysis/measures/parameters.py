@@ -31,11 +31,13 @@ def read_printed(path: Path) -> pd.DataFrame:
 def compare(printed: pd.DataFrame, cells: Iterable[Point]) -> pd.DataFrame:
     """Return one row per printed parameter: qdisc, parameter, rate, published, ours, agrees,
     note."""
-    values: dict[tuple[Any, ...], Option | None] = {}
+    values: dict[tuple[Any, ...], Option] = {}
     for cell in cells:
         for qdisc, rate in ((cell.up, cell.link.up), (cell.down, cell.link.down)):
-            for option, value in (*qdisc.options, ("txqueuelen", qdisc.txqueuelen)):
-                values[cell.qdisc, option, str(rate)] = value
+            options = dict(qdisc.options)
+            if qdisc.txqueuelen is not None:
+                options["txqueuelen"] = qdisc.txqueuelen
+            values |= {(cell.qdisc, name, str(rate)): value for name, value in options.items()}
     keys = printed[["qdisc", "parameter", "rate"]].itertuples(index=False, name=None)
     ours = [values.get(key) for key in keys]
     table = printed.rename(columns={"value": "published"})

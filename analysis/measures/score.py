@@ -123,8 +123,10 @@ def known(folder: Path) -> pd.DataFrame:
 
 def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
     """Return by qdisc, control and number: the mean over seeds with its 95 % interval."""
-    groups = scores.groupby(["qdisc", "cc", "number"], sort=False)
-    return {key: confidence_interval(group["value"]) for key, group in groups}
+    means = {}
+    for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
+        means[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
+    return means
 
 
 def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:

@@ -51,7 +51,8 @@ def point(
 
 def published(axes: Axes, x: Any, y: Any, palette: Palette, **line: Any) -> None:
     """Draw open diamonds for what the paper prints; `line` may join them."""
-    axes.plot(x, y, **{"linestyle": "none"} | line, **diamond(palette, palette.ink))
+    line = {"linestyle": "none"} | line
+    axes.plot(x, y, **line, **diamond(palette, palette.ink))
 
 
 def diamond(palette: Palette, color: str) -> dict[str, Any]:

@@ -80,7 +80,8 @@ class RigRecord:
     def loaded(self) -> NDArray[np.bool_]:
         """Which steps are under load."""
         end_s = self.delay_s + self.length_s
-        return (self.time_s >= self.delay_s) & (self.time_s < end_s)
+        loaded: NDArray[np.bool_] = (self.time_s >= self.delay_s) & (self.time_s < end_s)
+        return loaded
 
 
 def read_rig(path: Path) -> RigRecord:

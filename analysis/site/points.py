@@ -97,13 +97,13 @@ def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
         numbers = [value]
     of = [name for name in QUANTITY if name in table and table[name].nunique() > 1]
     named = table[of].fillna("").astype(str)
-    words = named.agg(", ".join, axis=1).str.replace("_", " ") if of else ""
+    words = named.agg(", ".join, axis=1).str.replace("_", " ") if of else None
     parts = []
     for number in sorted(numbers, key=lambda name: name not in FIRST and not value):
         label = HEADERS.get(number, in_headers(number))
         low, high = _interval(table, number)
         part = pd.DataFrame({"quantity": label, "value": table[number], "low": low, "high": high})
-        if of:
+        if words is not None:
             part["quantity"] = words if value else words + f": {label}"
         elif value:
             part["quantity"] = "Value"
