@@ -12,7 +12,7 @@ Statistical Intervals, Sec. 4.8); with a scatter of nothing they are the value.
 import argparse
 import math
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -160,11 +160,6 @@ def scores(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     ).reset_index()
 
 
-def numbers_of(root: Path, cells: Iterable[str]) -> dict[str, list[dict[str, float]]]:
-    """Return what the seeds of each cell below `root`, a folder of it, measured."""
-    return {cell: [dict(measure_run(run)) for run in runs_in(root, cell)] for cell in cells}
-
-
 def runs_in(root: Path, cell: str) -> list[RunFile]:
     """Return the runs whose provenances lie in the folder `cell` of `root`."""
     return [run_at(root, path) for path in sorted((root / cell).glob("*.json"))]
@@ -184,7 +179,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = options.output or path
     table = read(path)
     cells = dict.fromkeys(cell for cell in table["run"] if cell)
-    done = predict(table, numbers_of(options.data, cells))
+    runs_of = {cell: runs_in(options.data, cell) for cell in cells}
+    done = predict(table, {cell: [*map(measure_run, runs)] for cell, runs in runs_of.items()})
     for name in FILLED[:3]:
         done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]
     output.parent.mkdir(parents=True, exist_ok=True)

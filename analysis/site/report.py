@@ -100,8 +100,8 @@ class Site:
         beside = zip([None, *figures], figures, [*figures[1:], None], strict=False)
         for before, shown, after in beside:
             page = self.results / shown.folder / pages.INDEX
-            drawn_ns = page.with_name(SUMMARY).stat().st_mtime_ns
-            if self.grows and page.is_file() and page.stat().st_mtime_ns > drawn_ns:
+            drawn = page.with_name(SUMMARY)
+            if self.grows and page.is_file() and page.stat().st_mtime_ns > drawn.stat().st_mtime_ns:
                 continue
             yield page, pages.render(
                 "figure.html", "../../", here="", there=self.there, paper=pages.of_paper(name),
