@@ -22,7 +22,7 @@ from qdisclab.analysis.plots import style
 from qdisclab.analysis.plots.panels import PUBLISHED_CC
 from qdisclab.analysis.runs import dataset
 from qdisclab.analysis.runs.published import read_published
-from qdisclab.analysis.runs.settings import linux_of
+from qdisclab.analysis.runs.settings import TCP, linux_of
 from qdisclab.analysis.words import NONE, number
 from qdisclab.emulation.config import explore, ownfile, remarks
 from qdisclab.emulation.config.explore import Choice
@@ -39,8 +39,6 @@ QUANTITIES: Final = {
     "download": "download (Mbit/s)",
     "upload": "upload (Mbit/s)",
 }
-CONTROLS: Final = {"cubic": "CUBIC", "reno": "New Reno", "bbr": "BBR"}
-_STYLE: Final = {"description_width": "8.5em"}
 _ERROR: Final = (
     '<div role="alert" style="border-left: 4px solid #b3261e; padding: .4em .8em; '
     'white-space: pre-wrap; line-height: 1.4">{}</div>'
@@ -262,9 +260,9 @@ def _inputs(first: Choice) -> dict[str, Any]:
     titles = {
         "qdisc": ("qdisc", {name: name for name in explore.qdiscs(first.experiment)}),
         "era": ("era", {era: linux_of(era) for era in reversed(ERAS)}),
-        "cc": ("TCP", CONTROLS),
+        "cc": ("TCP", {cc: TCP[cc] for cc in ("cubic", "reno", "bbr")}),
     }
-    look = {"style": _STYLE, "layout": widgets.Layout(width="18em")}
+    look = {"style": {"description_width": "8.5em"}, "layout": widgets.Layout(width="18em")}
     inputs: dict[str, Any] = {}
     for name, (text, of_value) in titles.items():
         value = getattr(first, name)  # which can be chosen, there or not

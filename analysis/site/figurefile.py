@@ -49,9 +49,6 @@ from qdisclab.emulation.study.schema import unknown
 from qdisclab.emulation.study.source import Source
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
-WITHOUT: Final = "without"
-CLAIMS: Final = "claims"
-SECTION: Final = "section"
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
 AXES: Final = ("link", "qdisc", "era", "cc")
 SEVERAL: Final = {"experiment": "experiments", "link": "links"}  # the key in place of another
@@ -196,7 +193,7 @@ def read_figure(path: Path) -> FigureFile:
     check_notebook(notebook)
     return FigureFile(
         path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
-        content.get(WITHOUT, {}), tuple(content.get(CLAIMS, ())), content.get(SECTION, ""),
+        content.get("without", {}), tuple(content.get("claims", ())), content.get("section", ""),
     )  # fmt: skip
 
 
@@ -248,7 +245,9 @@ def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] 
 
 def _faults(content: Any) -> Iterator[str]:
     """Yield what is missing or of another kind than the module's docstring says, by its key."""
-    if not isinstance(content, dict) or set(content) - {WITHOUT, CLAIMS, SECTION} != set(KEYS):
+    if not isinstance(content, dict) or set(content) - {"without", "claims", "section"} != set(
+        KEYS
+    ):
         given = sorted(map(str, content)) if isinstance(content, dict) else content
         yield f"has the keys {given}, not {sorted(KEYS)}"
         return
@@ -266,8 +265,8 @@ def _faults(content: Any) -> Iterator[str]:
             yield from _unlike(key, parameters[key], TAKEN[key])
     if not NAME.fullmatch(str(content["notebook"])):  # of a hidden folder nobody was asked about
         yield f"notebook: {content['notebook']!r} is not its name alone, without folder and .ipynb"
-    yield from _unlike(CLAIMS, content.get(CLAIMS, ["-"]), TEXTS)
-    yield from _unlike(SECTION, content.get(SECTION, "-"), TEXT)
+    yield from _unlike("claims", content.get("claims", ["-"]), TEXTS)
+    yield from _unlike("section", content.get("section", "-"), TEXT)
     yield from _left_out(content)
     needed = ("paper",) if "table" in parameters else DATA_KEYS
     missing = [key for key in needed if not {key, SEVERAL.get(key)} & set(parameters)]
@@ -285,18 +284,18 @@ def _unlike(key: str, value: Any, kinds: Sequence[str]) -> Iterator[str]:
 
 def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with `without`."""
-    without, eras = content.get(WITHOUT, {}), content["parameters"].get("eras", [])
+    without, eras = content.get("without", {}), content["parameters"].get("eras", [])
     if not isinstance(without, dict):
-        yield f"{WITHOUT}: is {without!r}, no mapping of eras to qdiscs"
+        yield f"without: is {without!r}, no mapping of eras to qdiscs"
         return
     for era, left in without.items():
         if era not in eras:
-            yield f"{WITHOUT}: {era!r} is none of its eras"
+            yield f"without: {era!r} is none of its eras"
         by_experiment = left if isinstance(left, dict) else {}
         for name in by_experiment.keys() - set(_several(content["parameters"], "experiment")):
-            yield f"{WITHOUT}: {era}: {name!r} is none of its experiments"
+            yield f"without: {era}: {name!r} is none of its experiments"
         for values in by_experiment.values() if by_experiment else [left]:
-            yield from _unlike(f"{WITHOUT}: {era}", values, TEXTS)
+            yield from _unlike(f"without: {era}", values, TEXTS)
 
 
 def _several(parameters: Mapping[str, Any], key: str) -> list[Any]:

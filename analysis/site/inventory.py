@@ -13,7 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 from urllib.parse import quote
 
 from qdisclab.analysis.errors import DataError
@@ -28,9 +28,6 @@ from qdisclab.emulation.config.request import run_of
 from qdisclab.emulation.datafile import read_json
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.run import Experiment
-
-CLEAN: Final = "clean"
-
 
 #: A run: its `file`, and by their names what `_row` tells of it.
 Row = dict[str, Any]
@@ -84,7 +81,7 @@ class Variant:
             "factor": f"{virtual_s / wall_s:.1f}" if wall_s else "–",
             "kernels": ", ".join(dict.fromkeys(release for release, _ in kernels)),
             "notes": list(dict.fromkeys(note for row in self.rows for note in row["notes"])),
-            "damaged": sum(row["verdict"] != CLEAN for row in self.rows),
+            "damaged": sum(row["verdict"] != "clean" for row in self.rows),
             "identities": {
                 "kernels": [{"release": release, "digest": digest} for release, digest in kernels],
                 "tools": {tool: ", ".join(versions) for tool, versions in tools.items()},
