@@ -107,10 +107,8 @@ class Judgement:
 
     def explained(self, by: str, worse: tuple[str, ...] = ()) -> "Judgement":
         """Return it as explained `by` something that makes it agree."""
-        verdict = Verdict.EXPLAINED
-        return replace(
-            self, verdict=verdict, before=self.verdict, lacks=None, explained_by=by, worse=worse
-        )
+        agreeing = replace(self, verdict=Verdict.EXPLAINED, lacks=None, before=self.verdict)
+        return replace(agreeing, explained_by=by, worse=worse)
 
 
 @dataclass(frozen=True)

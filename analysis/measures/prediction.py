@@ -171,13 +171,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description=main.__doc__)
     parser.add_argument("study", type=Path, help="the folder of the study")
     parser.add_argument("--data", type=Path, default=Path("data"), help="the folder of the runs")
-    parser.add_argument(
-        "--output", type=Path, help=f"where the table goes (default: {FILE} of the study)"
-    )
+    target = f"where the table goes (default: {FILE} of the study)"
+    parser.add_argument("--output", type=Path, help=target)
     options = parser.parse_args(arguments)
-    path = options.study / FILE
-    output = options.output or path
-    table = read(path)
+    output = options.output or options.study / FILE
+    table = read(options.study / FILE)
     cells = dict.fromkeys(cell for cell in table["run"] if cell)
     runs_of = {cell: runs_in(options.data, cell) for cell in cells}
     done = predict(table, {cell: [*map(measure_run, runs)] for cell, runs in runs_of.items()})

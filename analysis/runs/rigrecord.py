@@ -107,10 +107,7 @@ def read_rig(path: Path) -> RigRecord:
             length_s=length_s,
             delay_s=max((total_s - length_s) / 2, 0.0),
             time_s=time_s,
-            series={
-                str(name): np.asarray(values, dtype=np.float64)
-                for name, values in content["results"].items()
-            },
+            series={str(k): np.asarray(v, np.float64) for k, v in content["results"].items()},
         )
         if any(values.shape != time_s.shape for values in record.series.values()):
             raise ValueError("a series has another number of values than there are steps")
