@@ -268,7 +268,7 @@ class Chosen(Sequence[Run]):
         names = dict.fromkeys(name for axes in values.values() for name in axes)
         varied = [name for name in names if len({axes.get(name) for axes in values.values()}) > 1]
         rows = [
-            {"run": run, **{name: of.get(name) for name in varied}} for run, of in values.items()
+            {"run": run} | {name: of.get(name) for name in varied} for run, of in values.items()
         ]
         return pd.DataFrame(rows, columns=["run", *varied])
 
@@ -314,10 +314,8 @@ class OpenStudy:
         it is given. Raises `ConfigError` for what cannot be.
         """
         about = catalogue.experiment(f"{self._place}/{experiment}")
-        given = {
-            axis: list(value) if _several(value) else [value]
-            for axis, value in (settings or {}).items()
-        }
+        more = (settings or {}).items()
+        given = {axis: list(value) if _several(value) else [value] for axis, value in more}
         chosen = {name: _checked(name, value) for name, value in chosen.items()}
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")

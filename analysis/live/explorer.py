@@ -266,9 +266,8 @@ def _inputs(first: Choice) -> dict[str, Any]:
     inputs: dict[str, Any] = {}
     for name, (text, of_value) in titles.items():
         value = getattr(first, name)  # which can be chosen, there or not
-        options = [
-            (title, key) for key, title in (of_value | {value: of_value.get(value, value)}).items()
-        ]
+        there = of_value | {value: of_value.get(value, value)}
+        options = [(title, key) for key, title in there.items()]
         inputs[name] = widgets.Dropdown(options=options, value=value, description=text, **look)
     for name, (kind, value, text) in numbers.items():
         inputs[name] = kind(value=value, description=text, **look)
@@ -300,9 +299,7 @@ def shipped(paper: str, cell: Point, era: str, data: Path) -> tuple[int, Values]
         )
     except DataError:
         return 0, {}
-    kinds = ["tcp_download", "tcp_upload", "ping_icmp"]
-    table = metrics.run_metrics(
-        dataset.read_runs(runs, kinds=kinds, jobs=1), window="loaded", probe="ping_icmp"
-    )
+    tables = dataset.read_runs(runs, kinds=["tcp_download", "tcp_upload", "ping_icmp"], jobs=1)
+    table = metrics.run_metrics(tables, window="loaded", probe="ping_icmp")
     columns = {"latency": metrics.INDUCED, **metrics.GOODPUT}
     return len(runs), {name: float(table[column].median()) for name, column in columns.items()}

@@ -53,9 +53,8 @@ def run_fairness(data: Dataset) -> pd.DataFrame:
     columns: dict[str, pd.Series] = {JAIN: wide.apply(jain, axis=1), TOTAL: wide.sum(axis=1)}
     columns |= {flow_column(float(rtt)): wide[rtt] for rtt in wide.columns}
     runs = data.runs["run"]
-    return data.runs[list(RUN)].assign(
-        **{name: runs.map(column).astype(float) for name, column in columns.items()}
-    )
+    mapped = {name: runs.map(column).astype(float) for name, column in columns.items()}
+    return data.runs[list(RUN)].assign(**mapped)
 
 
 def round_trips(data: Dataset) -> list[float]:

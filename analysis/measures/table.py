@@ -101,9 +101,8 @@ def measure_runs(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return a row per run, whole or as its measures: `era`, `link`, `qdisc`, `cc`, `seed`, and a
     column for each metric that any of them has. Raises DataError for a run that cannot be read."""
     settings = ("era", "link", "qdisc", "cc", "seed")
-    return pd.DataFrame(
-        [{**{name: getattr(run, name) for name in settings}, **measure_run(run)} for run in runs]
-    )
+    rows = [{**{name: getattr(run, name) for name in settings}, **measure_run(run)} for run in runs]
+    return pd.DataFrame(rows)
 
 
 def _states(

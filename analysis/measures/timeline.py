@@ -207,10 +207,8 @@ def cells(table: pd.DataFrame, names: Mapping[str, str], row: str) -> pd.DataFra
     present = [str(name) for name in table if name not in (*ABOUT, "era", "seed", "twin")]
     keys = [*ABOUT, *(["era"] if "era" in table else [])]
     over_seeds = means(table, keys, present)
-    over_seeds["rig"] = [
-        called(row, names.get(name, name), *more)
-        for name, *more in over_seeds[keys].astype(str).to_numpy()
-    ]
+    about = over_seeds[keys].astype(str).to_numpy()
+    over_seeds["rig"] = [called(row, names.get(name, name), *more) for name, *more in about]
     return over_seeds[MEANS]
 
 
@@ -224,10 +222,8 @@ def measured_cells(
     values = measured.stated(study, runs)
     values = values[values["metric"] != measured.BASE_RTT]
     if len(values):
-        values["rig"] = [
-            called(row, names.get(experiment, experiment), qdisc, cc)
-            for experiment, qdisc, cc in values[list(ABOUT)].to_numpy()
-        ]
+        about = values[list(ABOUT)].to_numpy()
+        values["rig"] = [called(row, names.get(name, name), *more) for name, *more in about]
         parts.append(values.rename(columns={"metric": "quantity", "value": "mean"}))
     both = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame(columns=MEANS)
     return both.reindex(columns=MEANS)

@@ -261,9 +261,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m qdisclab.analysis.site.report", description=__doc__)
     parser.add_argument("--results", type=Path, default=Path("results"), help="where figures are")
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
-    parser.add_argument(
-        "--earlier-claims", action="store_true", help="the claims, if any, are of an earlier call"
-    )
+    earlier = "the claims, if any, are of an earlier call"
+    parser.add_argument("--earlier-claims", action="store_true", help=earlier)
     parser.add_argument("--failed", nargs="*", default=[], metavar="RUN", help="figures lack it")
     given = parser.parse_args(arguments)
     written = write_report(given.results, given.data, given.failed, earlier=given.earlier_claims)
