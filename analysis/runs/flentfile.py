@@ -130,8 +130,9 @@ def read_flent(path: Path, kinds: Collection[str] = tuple(KINDS)) -> FlentFile:
 
 
 def _series(content: dict[str, Any], kinds: Collection[str]) -> list[Series]:
+    steps = np.asarray(content["x_values"], dtype=np.float64)
     # flent computes step * i in floating point; rounding makes the steps of all runs compare equal
-    steps = np.round(np.asarray(content["x_values"], dtype=np.float64), 6)
+    steps = np.round(steps, 6)
     series = []
     for name, values in sorted(content["results"].items()):
         kind = kind_of(name)
