@@ -167,9 +167,8 @@ def brief(error: Exception) -> str:
 
 
 def _wanted(check: Any) -> str:
-    given = {
-        name: ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
-        for name, value in (getattr(check, "statistics", None) or {}).items()
-    }
+    given = dict(getattr(check, "statistics", None) or {})
+    for name, value in given.items():
+        given[name] = ", ".join(map(str, value)) if isinstance(value, list | tuple) else value
     text = _WANTED.get(getattr(check, "name", None) or "")
     return text.format(**given) if text else getattr(check, "error", None) or ""

@@ -237,7 +237,7 @@ def _explained(
         return {}
     changed = replace(values, changed=Measured(variation.measured(table)))
     looks_at = {
-        id_: {quantity.experiment for check in checks(rule) for quantity in check.quantities}
+        id_: {of.experiment for check in checks(rule) for of in check.quantities}
         & set(variation.experiments)
         for id_, rule in conditions.items()
     }

@@ -322,10 +322,9 @@ def at_bound(check: Check, size: Effect, largest: float) -> bool:
     if relative is None or not (relative or check.low <= size.value <= check.high):
         return False  # of no size to compare with, or of the wrong sign
     straddled = [bound for bound in (check.low, check.high) if low <= bound <= high]
-    return bool(straddled) and all(
-        max(bound - low, high - bound) <= CLOSE * (abs(bound) if relative else largest)
-        for bound in straddled
-    )
+    near = [CLOSE * (abs(bound) if relative else largest) for bound in straddled]
+    off = [max(bound - low, high - bound) for bound in straddled]
+    return bool(straddled) and all(map(operator.le, off, near))
 
 
 def _open(check: Check, size: Effect) -> str:

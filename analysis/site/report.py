@@ -132,9 +132,7 @@ class Site:
     def _with_claims(self, figures: Iterable[Shown]) -> list[Shown]:
         """Return figures with the claims that belong to them, and the notes on their runs."""
         notes = {
-            (variant.paper, variant.name, *cell): about
-            for variant in self.ran
-            for cell, about in variant.notes.items()
+            (ran.paper, ran.name, *cell): of for ran in self.ran for cell, of in ran.notes.items()
         }
         return [
             replace(shown, claims=claims_of(shown, self.claims), notes=_notes(shown, notes))
