@@ -151,8 +151,7 @@ def _mean(flow: Series, window: tuple[float, float]) -> float:
 
 
 def _within(series: Series, window: tuple[float, float]) -> Floats:
-    inside: Floats = series.value[(series.time_s >= window[0]) & (series.time_s < window[1])]
-    return inside
+    return series.value[(series.time_s >= window[0]) & (series.time_s < window[1])]
 
 
 def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:

@@ -123,10 +123,8 @@ def known(folder: Path) -> pd.DataFrame:
 
 def intervals(scores: pd.DataFrame) -> dict[tuple[str, str, str], Interval]:
     """Return by qdisc, control and number: the mean over seeds with its 95 % interval."""
-    means = {}
-    for (qdisc, cc, number), group in scores.groupby(["qdisc", "cc", "number"], sort=False):
-        means[str(qdisc), str(cc), str(number)] = confidence_interval(group["value"].to_numpy())
-    return means
+    groups = scores.groupby(["qdisc", "cc", "number"], sort=False)["value"]
+    return {(str(q), str(cc), str(n)): confidence_interval(of) for (q, cc, n), of in groups}
 
 
 def all_runs(contestants: list[tuple[str, str]], series: str | None) -> list[Run]:

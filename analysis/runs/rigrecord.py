@@ -80,8 +80,7 @@ class RigRecord:
     def loaded(self) -> NDArray[np.bool_]:
         """Which steps are under load."""
         end_s = self.delay_s + self.length_s
-        loaded: NDArray[np.bool_] = (self.time_s >= self.delay_s) & (self.time_s < end_s)
-        return loaded
+        return (self.time_s >= self.delay_s) & (self.time_s < end_s)
 
 
 def read_rig(path: Path) -> RigRecord:

@@ -156,10 +156,8 @@ def write_runs(ran: Sequence[Variant], results: Path, there: Iterable[str]) -> l
     if not ran:
         (results / pages.RUNS_PAGE).unlink(missing_ok=True)
         return []
-    papers = [
-        (pages.of_paper(paper), [variant.facts for variant in group])
-        for paper, group in groupby(ran, key=lambda variant: variant.paper)
-    ]
+    groups = groupby(ran, key=lambda variant: variant.paper)
+    papers = [(pages.of_paper(paper), [of.facts for of in group]) for paper, group in groups]
     name, rows = pages.RUNS_PAGE, [row for _, group in papers for row in group]
     html = {results / name: pages.render(name, here=name, there=there, papers=papers, rows=rows)}
     for variant in ran:

@@ -129,10 +129,8 @@ def text(card: Card) -> str:
         cells = [cell(at, whole=n < len(card.asked)) + " (no)" * miss for n, (at, miss) in found]
         lines.append([f"{of.title}{f', {of.unit}' if of.unit else ''}{best}", *cells])
     first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
-    return "\n".join(
-        "  ".join([line[0].ljust(first), *map(str.rjust, line[1:], widths)]).rstrip()
-        for line in lines
-    )
+    rows = ([line[0].ljust(first), *map(str.rjust, line[1:], widths)] for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in rows)
 
 
 def page(card: Card, cases: Card | None = None) -> str:

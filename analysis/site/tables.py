@@ -191,10 +191,8 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
         pairs = zip(table["metric"], table["direction"], strict=True)
         units = zip(pairs, table["unit"], strict=True)
         columns["metric"] = [f"{QUANTITIES.get(pair, pair[1])}, {unit}" for pair, unit in units]
-        columns["published"] = [
-            NONE if pd.isna(value) else f"{value:g} ± {error:g}"
-            for value, error in zip(table["published"], table["reading_error"], strict=True)
-        ]
+        printed = zip(table["published"], table["reading_error"], strict=True)
+        columns["published"] = [NONE if pd.isna(v) else f"{v:g} ± {e:g}" for v, e in printed]
         columns["ours"] = table["ours"].map(number)
         columns["difference"] = table["difference"].map(_signed)
         columns["ratio"] = [NONE if pd.isna(value) else f"{value:.2f}" for value in table["ratio"]]
