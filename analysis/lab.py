@@ -51,9 +51,13 @@ from qdisclab.emulation.study.schema import unknown
 
 #: The types of the keywords of `OpenStudy.runs`, with an example of each.
 KINDS: Final[Mapping[str, tuple[type, str]]] = {
-    "link": (str, "'10/1'"), "qdisc": (str, "'codel'"), "cc": (str, "'cubic'"),
-    "seed": (Integral, "1"), "era": (str, "'2014'"), "kernel": (str, "'6.12'"),
-}  # fmt: skip
+    "link": (str, "'10/1'"),
+    "qdisc": (str, "'codel'"),
+    "cc": (str, "'cubic'"),
+    "seed": (Integral, "1"),
+    "era": (str, "'2014'"),
+    "kernel": (str, "'6.12'"),
+}
 
 #: Columns of the summary of programs.
 REPORTED: Final = (
@@ -103,11 +107,14 @@ class Chosen(Sequence[Run]):
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
         campaign.do(
-            self.all, kernel.named(self.all[0].kernel), rootfs.build(), self.data,
+            self.all,
+            kernel.named(self.all[0].kernel),
+            rootfs.build(),
+            self.data,
             jobs=jobs or len(os.sched_getaffinity(0)),
             options=campaign.Options(again=again, probes=more),
             bars=bar and (sys.stderr.isatty() or "ipykernel" in sys.modules),
-        )  # fmt: skip
+        )
         return self
 
     @property

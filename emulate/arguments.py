@@ -68,9 +68,12 @@ class Once(argparse.Action):
     """Of an option that can be given once: of two values one would be dropped without a word."""
 
     def __call__(
-        self, parser: argparse.ArgumentParser, namespace: argparse.Namespace,
-        values: str | Sequence[Any] | None, option_string: str | None = None,
-    ) -> None:  # fmt: skip
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: str | Sequence[Any] | None,
+        option_string: str | None = None,
+    ) -> None:
         if getattr(namespace, self.dest) is not None:
             raise argparse.ArgumentError(self, "is given twice; leave one of them out")
         setattr(namespace, self.dest, values)
@@ -79,10 +82,11 @@ class Once(argparse.Action):
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
     """Add `--unconfined`, which `emulate.cli` puts into effect."""
     parser.add_argument(
-        "--unconfined", action="store_true",
+        "--unconfined",
+        action="store_true",
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that has none to give, and only what you trust",
-    )  # fmt: skip
+    )
 
 
 def warn(text: str) -> None:

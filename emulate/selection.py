@@ -23,9 +23,10 @@ NULL = ("null", "~")
 def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> None:
     """Add the options that select runs of an experiment."""
     parser.add_argument(
-        "experiment", nargs=None if needed else "?",
+        "experiment",
+        nargs=None if needed else "?",
         help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
-    )  # fmt: skip
+    )
     trust.add_option(parser)
     parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
     parser.add_argument(
@@ -33,24 +34,33 @@ def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> No
     )
     parser.add_argument("--cc", action="append", help="congestion control: cubic, reno, bbr")
     parser.add_argument(
-        "--seed", action="append", type=whole,
+        "--seed",
+        action="append",
+        type=whole,
         help="a repetition, from 1 to 999999 (default: the study's)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--set", action="append", default=[], dest="settings", metavar="AXIS=VALUE",
+        "--set",
+        action="append",
+        default=[],
+        dest="settings",
+        metavar="AXIS=VALUE",
         help="an axis of the study or any parameter: rig.base_rtt=20ms, qdisc.target=10ms, "
         "traffic.flows=8; several values of one make a sweep",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--era", action=Once,
+        "--era",
+        action=Once,
         help="behaviour of the kernel: modern, 2014, or with a switch more or less: "
         "2014-no_gso (docs/eras.md; default: the study's, or else modern)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--kernel", action=Once, type=kernel_name,
+        "--kernel",
+        action=Once,
+        type=kernel_name,
         help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
         "(default: the study's)",
-    )  # fmt: skip
+    )
 
 
 def add_length(parser: argparse.ArgumentParser) -> None:
@@ -69,10 +79,17 @@ def selection(
         check_named(args.kernel)
     trust.ask(args.experiment, args.trust)
     runs = select(
-        experiment(args.experiment), link=args.link, qdisc=args.qdisc, cc=args.cc, seed=args.seed,
+        experiment(args.experiment),
+        link=args.link,
+        qdisc=args.qdisc,
+        cc=args.cc,
+        seed=args.seed,
         length=quantity(Duration.of_seconds, getattr(args, "length", None), "--length"),
-        era=args.era, kernel=args.kernel, settings=settings(args.settings), lacking=lacking,
-    )  # fmt: skip
+        era=args.era,
+        kernel=args.kernel,
+        settings=settings(args.settings),
+        lacking=lacking,
+    )
     if not runs and lacking:
         raise next(iter(lacking.values()))
     if not runs:

@@ -17,10 +17,14 @@ _NARROWEST = 8
 
 
 def print_table(
-    titles: Sequence[str], rows: Sequence[Sequence[str]], *, numbers: Collection[str] = (),
-    whole: Collection[str] = (), styles: Sequence[str | None] = (),
+    titles: Sequence[str],
+    rows: Sequence[Sequence[str]],
+    *,
+    numbers: Collection[str] = (),
+    whole: Collection[str] = (),
+    styles: Sequence[str | None] = (),
     notes: Sequence[tuple[str, str]] = (),
-) -> None:  # fmt: skip
+) -> None:
     """Print `rows` under `titles`.
 
     At a terminal, columns named in `numbers` are aligned to the right and those in `whole` are not

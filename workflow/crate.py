@@ -32,9 +32,12 @@ _SNAKEMAKE = "https://snakemake.readthedocs.io"
 
 
 def describe(
-    about: dict[str, Any], used: Iterable[str], made: Iterable[str], began: datetime,
+    about: dict[str, Any],
+    used: Iterable[str],
+    made: Iterable[str],
+    began: datetime,
     ended: datetime,
-) -> dict[str, Any]:  # fmt: skip
+) -> dict[str, Any]:
     """Return the crate of a run that took the folders `used` and left the folders `made`.
 
     `about` is `project` of pyproject.toml.

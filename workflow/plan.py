@@ -66,9 +66,15 @@ def _runs(cell: Cell, seeds: int | None, length: Duration | None) -> tuple[Run, 
         seeds *= source.traffic.loads_in_turn
     era, kernel = era_and_kernel(cell.era)
     return select(
-        source, link=cell.link, qdisc=cell.qdisc, cc=cell.cc, seed=source.seeds[:seeds],
-        length=length, era=era, kernel=kernel,
-    )  # fmt: skip
+        source,
+        link=cell.link,
+        qdisc=cell.qdisc,
+        cc=cell.cc,
+        seed=source.seeds[:seeds],
+        length=length,
+        era=era,
+        kernel=kernel,
+    )
 
 
 @dataclass(frozen=True)
@@ -94,10 +100,12 @@ class Scale:
             raise ConfigError(f"{eras!r} is not 'fixed'", f"scales.{name}.eras", "or leave it out")
         length = given.get("length")
         return cls(
-            name, **{key: tuple(given[key]) for key in ("ccs", "links", "qdiscs") if key in given},
-            fixed=given.get("eras") == "fixed", seeds=given.get("seeds"),
+            name,
+            **{key: tuple(given[key]) for key in ("ccs", "links", "qdiscs") if key in given},
+            fixed=given.get("eras") == "fixed",
+            seeds=given.get("seeds"),
             length=Duration.parse(length) if length else None,
-        )  # fmt: skip
+        )
 
     def of_figure(self, figure: FigureFile) -> Scale:
         """Return this scale for `figure`, with all of the figure's eras and congestion controls

@@ -86,11 +86,13 @@ def figures_table(figures: list[Shown]) -> str:
         name = names[0] if len(names) == 1 else f"{names[0]} to {names[-1]}"
         rows.append(
             (
-                paper, name, _LINK.sub("", group[0].summary.title),
+                paper,
+                name,
+                _LINK.sub("", group[0].summary.title),
                 f"{agreeing} of {compared}" if compared else "–",
                 f"{median(errors):.3g} %" if errors else "–",
             )
-        )  # fmt: skip
+        )
     header = ("paper", "figure", "shows", "values that agree", "median error")
     once = agreement(figures)
     count = (

@@ -226,9 +226,11 @@ def compare(
     scale = merged["mad" if marker == "median" else "std"]
     reach = agreement.spread(scale, merged["n_seeds"], median=marker == "median")
     merged = merged.assign(
-        difference=ours - printed, ratio=ours / printed, allowed=agreement.allowed(error, reach),
+        difference=ours - printed,
+        ratio=ours / printed,
+        allowed=agreement.allowed(error, reach),
         agrees=agreement.agrees(ours, printed, error, reach),
-    )  # fmt: skip
+    )
     cell = ["figure", "link", "metric", "direction"]
     for gap, value in (("published_gap", "published"), ("gap", "ours")):
         first = merged.groupby(cell, sort=False, observed=True)[value].transform("first")

@@ -150,9 +150,15 @@ def unloaded(run: RunFile) -> list[RunFile]:
     if experiment is None or experiment.unloaded is None:
         return []
     return find_runs(
-        run.root, run.paper, experiment.unloaded, eras=run.era, links=run.link, ccs=run.cc,
-        qdiscs=UNLOADED_QDISC, length=run.length,
-    )  # fmt: skip
+        run.root,
+        run.paper,
+        experiment.unloaded,
+        eras=run.era,
+        links=run.link,
+        ccs=run.cc,
+        qdiscs=UNLOADED_QDISC,
+        length=run.length,
+    )
 
 
 def faults(study: StudyFolder) -> Iterator[str]:

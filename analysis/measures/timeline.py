@@ -24,19 +24,24 @@ from qdisclab.emulation.datafile import OUTPUT, ROWS
 from qdisclab.emulation.kinds.probes.probe import Probe, recorded
 
 QUANTITIES: Final = {
-    "rtt_mean_ms": "Mean RTT of pings (ms)", "rtt_p99_ms": "99th percentile of it (ms)",
-    "flow_rtt_ms": "RTT of the flows (ms)", "goodput_mbit_s": "Goodput (Mbit/s)",
-    "drops": "Dropped, packets", "drops_overmemory": "Of them by the memory limit",
-}  # fmt: skip
+    "rtt_mean_ms": "Mean RTT of pings (ms)",
+    "rtt_p99_ms": "99th percentile of it (ms)",
+    "flow_rtt_ms": "RTT of the flows (ms)",
+    "goodput_mbit_s": "Goodput (Mbit/s)",
+    "drops": "Dropped, packets",
+    "drops_overmemory": "Of them by the memory limit",
+}
 """Numbers of `per_run` and how an axis calls them. `flow_rtt_ms` is the mean of the senders'
 smoothed RTT, `goodput_mbit_s` what all connections had acknowledged, or without the probe `sockets`
 what programs or flent reported; drops are of all queues under test, from the probe `qdisc`.
 Those of `packets.by_class` are there, too."""
 
 DESCRIBED: Final = {
-    "rtt_mean_ms": " ms", "flow_rtt_ms": " ms", "goodput_mbit_s": " Mbit/s",
+    "rtt_mean_ms": " ms",
+    "flow_rtt_ms": " ms",
+    "goodput_mbit_s": " Mbit/s",
     "sojourn_mean_ms": " ms",
-}  # fmt: skip
+}
 """Of them, those that the description of a picture has, with their units."""
 
 ABOUT: Final = ("experiment", "qdisc", "cc")

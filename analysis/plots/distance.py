@@ -37,8 +37,16 @@ def scatter(table: pd.DataFrame, palette: Palette) -> Figure:
         for cell in part.to_dict("records"):
             x, y, error = cell["published"], cell["ours"], cell["reading_error"]
             for interval in ((x - error, x + error), (cell["ci_low"], cell["ci_high"])):
-                point(axes, x, y, cell["qdisc"], palette, interval=interval, size=5,
-                      upright=interval[0] == cell["ci_low"])  # fmt: skip
+                point(
+                    axes,
+                    x,
+                    y,
+                    cell["qdisc"],
+                    palette,
+                    interval=interval,
+                    size=5,
+                    upright=interval[0] == cell["ci_low"],
+                )
         for axis in (axes.xaxis, axes.yaxis):
             log_axis(axis)
             if ends[1] < 10 * ends[0]:  # of one power of ten there is no scale

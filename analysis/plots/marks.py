@@ -42,11 +42,17 @@ def point(
         ends = ((x, x), interval) if upright else (interval, (y, y))
         axes.plot(*ends, color=color, linewidth=1.3, zorder=2, **settings)
     axes.plot(
-        x, y, marker=marker, markersize=size, linestyle="none",
+        x,
+        y,
+        marker=marker,
+        markersize=size,
+        linestyle="none",
         markerfacecolor=color if filled else palette.paper,
         markeredgecolor=palette.paper if filled else color,
-        markeredgewidth=0.7 if filled else 1.3, zorder=4 if filled else 3, **settings,
-    )  # fmt: skip
+        markeredgewidth=0.7 if filled else 1.3,
+        zorder=4 if filled else 3,
+        **settings,
+    )
 
 
 def published(axes: Axes, x: Any, y: Any, palette: Palette, **line: Any) -> None:

@@ -60,12 +60,24 @@ _INK: Final[dict[Theme, dict[str, str]]] = {
 
 
 _SETTINGS: Final[dict[Any, Any]] = {  # matplotlib types each key apart
-    "figure.dpi": 110, "axes.grid": True, "axes.axisbelow": True, "axes.spines.top": False,
-    "axes.spines.right": False, "axes.labelsize": 12, "axes.titlelocation": "left",
-    "axes.titlesize": 11, "grid.linewidth": 0.8, "xtick.labelsize": 11, "ytick.labelsize": 11,
-    "font.family": "sans-serif", "font.sans-serif": ["DejaVu Sans"], "legend.frameon": False,
-    "legend.fontsize": 10.5, "svg.hashsalt": "reproduce-all", "svg.fonttype": "path",
-}  # fmt: skip
+    "figure.dpi": 110,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.labelsize": 12,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 11,
+    "grid.linewidth": 0.8,
+    "xtick.labelsize": 11,
+    "ytick.labelsize": 11,
+    "font.family": "sans-serif",
+    "font.sans-serif": ["DejaVu Sans"],
+    "legend.frameon": False,
+    "legend.fontsize": 10.5,
+    "svg.hashsalt": "reproduce-all",
+    "svg.fonttype": "path",
+}
 
 
 @dataclass(frozen=True)

@@ -20,11 +20,14 @@ STEPS: Final = 150  # of a curve in a page
 WIDE: Final = 10  # largest by smallest round trip: on a linear axis short ones would lie on it
 
 LABELS: Final = {
-    "goodput_mbit_s": "Goodput (Mbit/s)", "rtt_ms": "RTT of pings (ms)",
-    "cwnd_packets": "Window (packets)", "inflight_packets": "In flight (packets)",
-    "srtt_ms": "Smoothed RTT (ms)", "sojourn_ms": "Sojourn time (ms)",
+    "goodput_mbit_s": "Goodput (Mbit/s)",
+    "rtt_ms": "RTT of pings (ms)",
+    "cwnd_packets": "Window (packets)",
+    "inflight_packets": "In flight (packets)",
+    "srtt_ms": "Smoothed RTT (ms)",
+    "sojourn_ms": "Sojourn time (ms)",
     "sent_mbit_s": "Left the queue (Mbit/s)",
-}  # fmt: skip
+}
 """Quantities that can be drawn over time."""
 
 

@@ -107,10 +107,15 @@ def _iperf3(text: str) -> Iterator[dict[str, Any]]:
             flow, lost = flows.setdefault(sent["socket"], len(flows)), got.get("lost_percent")
             mbit_s = got["bits_per_second"] / 1e6 * (1 - (lost or 0) / 100)
             yield _row(
-                "iperf3", flow, sent["start"], sent["seconds"], goodput_mbit_s=mbit_s,
-                retransmits=sent.get("retransmits"), rtt_ms=_ms(sent.get("mean_rtt")),
+                "iperf3",
+                flow,
+                sent["start"],
+                sent["seconds"],
+                goodput_mbit_s=mbit_s,
+                retransmits=sent.get("retransmits"),
+                rtt_ms=_ms(sent.get("mean_rtt")),
                 lost_percent=lost,
-            )  # fmt: skip
+            )
     except (AttributeError, KeyError, RecursionError, TypeError, ValueError):
         return  # JSON of another program, or the report of an error
 

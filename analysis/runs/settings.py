@@ -124,8 +124,11 @@ def matters(switch: Switch, qdisc: str) -> bool:
     """Return whether `switch` can change runs of `qdisc`: it is about that qdisc, or about none."""
     kind = KINDS.get(qdisc, qdisc)
     own = {qdisc_kind for qdisc_kind, _, _ in switch.options}
-    own |= {path.split(".")[0].removeprefix("sch_") for path, _ in switch.parameters
-            if path.startswith("sch_")}  # fmt: skip
+    own |= {
+        path.split(".")[0].removeprefix("sch_")
+        for path, _ in switch.parameters
+        if path.startswith("sch_")
+    }
     return not own or kind in own
 
 

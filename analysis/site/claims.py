@@ -38,17 +38,27 @@ def render(claims: Sequence[Claim]) -> str:
         counted = [claim for claim in own if not claim["same_as"]]
         lacks = Counter(claim["lacks"] for claim in counted if claim["lacks"])
         papers.append(
-            {"name": name, "paper": pages.of_paper(name), "claims": own, "counted": len(counted),
-             "verdicts": verdicts.count(own), "lacks": dict(sorted(lacks.items()))}
-        )  # fmt: skip
+            {
+                "name": name,
+                "paper": pages.of_paper(name),
+                "claims": own,
+                "counted": len(counted),
+                "verdicts": verdicts.count(own),
+                "lacks": dict(sorted(lacks.items())),
+            }
+        )
     return pages.render(
-        pages.CLAIMS_PAGE, here=pages.CLAIMS_PAGE,
+        pages.CLAIMS_PAGE,
+        here=pages.CLAIMS_PAGE,
         there=[pages.INDEX, pages.CLAIMS_PAGE, pages.RUNS_PAGE, pages.SEARCH_PAGE],
         scripts=["claims.js"],
-        papers=papers, verdicts=list(Verdict), totals=verdicts.count(claims),
+        papers=papers,
+        verdicts=list(Verdict),
+        totals=verdicts.count(claims),
         lacks=sorted({kind for paper in papers for kind in paper["lacks"]}),
-        claims=len(claims), level=round(100 * (1 - ALPHA)),
-    )  # fmt: skip
+        claims=len(claims),
+        level=round(100 * (1 - ALPHA)),
+    )
 
 
 @command

@@ -67,9 +67,15 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     os.environ["PYTHONPYCACHEPREFIX"] = trust.bytecode()
     try:
         papermill.execute_notebook(
-            str(figure.notebook), str(written), parameters, progress_bar=sys.stderr.isatty(),
-            cwd=str(figure.notebook.parent), kernel_name="python3", start_timeout=600, **manager,
-        )  # fmt: skip
+            str(figure.notebook),
+            str(written),
+            parameters,
+            progress_bar=sys.stderr.isatty(),
+            cwd=str(figure.notebook.parent),
+            kernel_name="python3",
+            start_timeout=600,
+            **manager,
+        )
     except papermill.PapermillExecutionError as error:
         (folder / SUMMARY).unlink(missing_ok=True)
         wrong = f"cell {error.exec_count} failed: {error.ename}: {error.evalue}".rstrip(".")
@@ -91,10 +97,12 @@ def parse(arguments: list[str] | None = None) -> argparse.Namespace:
     )
     parser.add_argument("figure", type=Path, help="parameter file of the figure")
     parser.add_argument(
-        "--length", action="append", default=[],
+        "--length",
+        action="append",
+        default=[],
         help="of the runs, in place of the paper's: 20s; of those of some experiments: rrul=20s, "
         "for each",
-    )  # fmt: skip
+    )
     parser.add_argument("--data", type=Path, default=Path("data"), help="root of the runs")
     parser.add_argument("--results", type=Path, default=Path("results"), help="where results go")
     return parser.parse_args(arguments)

@@ -192,9 +192,15 @@ def read_figure(path: Path) -> FigureFile:
         raise DataError.of(path, f"names the notebook {name}, which does not exist", remedy)
     check_notebook(notebook)
     return FigureFile(
-        path, notebook, content["title"], content["caption"].strip(), _with_own(parameters),
-        content.get("without", {}), tuple(content.get("claims", ())), content.get("section", ""),
-    )  # fmt: skip
+        path,
+        notebook,
+        content["title"],
+        content["caption"].strip(),
+        _with_own(parameters),
+        content.get("without", {}),
+        tuple(content.get("claims", ())),
+        content.get("section", ""),
+    )
 
 
 def check_values(figure: FigureFile, root: Path) -> None:

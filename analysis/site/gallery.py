@@ -30,8 +30,10 @@ SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front 
 OPEN_ROWS: Final = 30  # a longer one is folded
 AGREES: Final = HEADERS["agrees"]
 CHARTS: Final = {
-    outputs.TABLE: "Draw its values", outputs.RUNS: "Run by run", outputs.SERIES: "Over time",
-}  # fmt: skip
+    outputs.TABLE: "Draw its values",
+    outputs.RUNS: "Run by run",
+    outputs.SERIES: "Over time",
+}
 
 
 @dataclass(frozen=True)

@@ -70,9 +70,14 @@ def render(notebook: Path, title: str, alt: str = "") -> str:
         body = body.replace(path, Path(path).name)  # of the machine that drew it
     body = WIDE.sub(r'<\1 tabindex="0"', body)
     page = pages.render(
-        "notebook.html", "../../", here="", there=[pages.INDEX], title=title, body=Markup(body),
+        "notebook.html",
+        "../../",
+        here="",
+        there=[pages.INDEX],
+        title=title,
+        body=Markup(body),
         colors=COLORS,
-    )  # fmt: skip
+    )
     return hoisted(page)
 
 

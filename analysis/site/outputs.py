@@ -123,10 +123,15 @@ def publish(
         compared = int(table[["ours", "published"]].notna().all(axis=1).sum())
     summary = Summary(
         **asdict(source if isinstance(source, Source) else _of_runs(source.runs)),
-        figure=figure, title=title, caption=caption, alt=alt, compared=compared,
-        agreeing=int(agrees.sum()), errors_percent=_errors_percent(table),
+        figure=figure,
+        title=title,
+        caption=caption,
+        alt=alt,
+        compared=compared,
+        agreeing=int(agrees.sum()),
+        errors_percent=_errors_percent(table),
         files=[path.name for path in files],
-    )  # fmt: skip
+    )
     write_summary(folder / SUMMARY, summary)
 
 

@@ -20,8 +20,14 @@ VALUES: Final = ("ours", "mean", "effect")
 QUANTITY: Final = ("quantity", "metric", "direction", "unit")
 #: What an interval is of that does not say: the first of these.
 INTERVAL_OF: Final = (
-    *VALUES, "rtt_ms", "mean_ms", "normalised", "jain_index", "mean error", "Dropped (%)",
-)  # fmt: skip
+    *VALUES,
+    "rtt_ms",
+    "mean_ms",
+    "normalised",
+    "jain_index",
+    "mean error",
+    "Dropped (%)",
+)
 BOUNDS: Final = (("ci_low", "ci_high"), ("ci_low_ms", "ci_high_ms"), ("low", "high"))
 #: Numbers that are parameters of a run.
 PARAMETERS: Final = ("x", "time_s", "flows", "stations", "base_rtt_ms", "flows_per_sender",
@@ -69,14 +75,17 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
         **({"seed": names.index(SEED)} if SEED in names else {}),
         "names": [_name(name, places[name], ours) for name in names],
         "points": [
-            [*(known.index(name) for known, name in zip(values, at, strict=True)),
-             *(float(f"{number:.6g}") for number in numbers if pd.notna(number))]
+            [
+                *(known.index(name) for known, name in zip(values, at, strict=True)),
+                *(float(f"{number:.6g}") for number in numbers if pd.notna(number)),
+            ]
             for at, numbers in zip(
                 rows[["quantity", *names]].to_numpy().tolist(),
-                rows[[*NUMBERS]].astype(float).to_numpy().tolist(), strict=True,
+                rows[[*NUMBERS]].astype(float).to_numpy().tolist(),
+                strict=True,
             )
         ],
-    }  # fmt: skip
+    }
 
 
 def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:

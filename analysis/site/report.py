@@ -71,10 +71,16 @@ class Site:
         for name, group in groupby(self.figures, key=lambda shown: shown.summary.paper):
             own, claims = [*group], self._claims(name)
             papers.append(
-                {"name": name, "paper": pages.of_paper(name), "figures": own,
-                 "cover": _cover(name, own), "claims": claims, "verdicts": verdicts.count(claims),
-                 "counted": counted(own)}
-            )  # fmt: skip
+                {
+                    "name": name,
+                    "paper": pages.of_paper(name),
+                    "figures": own,
+                    "cover": _cover(name, own),
+                    "claims": claims,
+                    "verdicts": verdicts.count(claims),
+                    "counted": counted(own),
+                }
+            )
         return pages.render(
             "index.html", here=pages.INDEX, there=self.there, papers=papers, looks=looks(),
             of_papers=sum(bool(of["paper"].source) for of in papers),

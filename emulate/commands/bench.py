@@ -35,35 +35,42 @@ _AGAINST = ["rrul-10", "rrul-100"]
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate bench`."""
     parser.add_argument(
-        "--scenario", action="append", metavar="NAME",
+        "--scenario",
+        action="append",
+        metavar="NAME",
         help=f"{', '.join(bench.SCENARIOS)} (default: all, with --against "
         f"{', '.join(_AGAINST)}); can be given more than once",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--experiment", action="append", metavar="STUDY/NAME",
+        "--experiment",
+        action="append",
+        metavar="STUDY/NAME",
         help="in place of scenarios, each cell of that experiment with its own length; can be given"
         " more than once",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
     )
     parser.add_argument(
-        "--length", type=seconds,
+        "--length",
+        type=seconds,
         help=f"of the load: 20 (seconds) or '20 s' (default: {bench.LENGTH_S:g}, or that of the"
         " experiment)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--kernel", type=kernel_name, help="series or digest of the kernel (default: 6.12)"
     )
     parser.add_argument(
-        "--compare", metavar="KERNEL",
+        "--compare",
+        metavar="KERNEL",
         help="a second kernel, in turn: a binary, or a digest; or the folder of another checkout of"
         " this project, whose own code then boots its own kernel",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--against", choices=["ns3"],
+        "--against",
+        choices=["ns3"],
         help="the same rig in ns-3, in turn, which is installed from PyPI into the cache folder",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 
 

@@ -37,9 +37,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--where", required=True, help="what holds at bad commits: 'induced_latency_ms > 60'"
     )
     parser.add_argument(
-        "--output", type=Path, default=Path("bisect"),
+        "--output",
+        type=Path,
+        default=Path("bisect"),
         help=f"a new folder for the runs, {bisect.LOG} and {bisect.PAGE} (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("words", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 

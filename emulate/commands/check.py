@@ -29,9 +29,11 @@ FIELDS = ("line", "key", "what", "todo")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate check`."""
     parser.add_argument(
-        "files", nargs="+", metavar="STUDY",
+        "files",
+        nargs="+",
+        metavar="STUDY",
         help="a study's folder or file, the name of a shipped one, or one's EXPERIMENT",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)
 

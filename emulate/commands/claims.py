@@ -114,6 +114,9 @@ def _print_table(claims: list[dict[str, Any]]) -> None:
         parts = ", ".join(f"{number} {name}" for number, name in named)
         notes.append((f"{paper}: {verdicts.total()} claims: {parts}", "bold"))
     print_table(
-        titles, rows, whole=("claim", "era"),
-        styles=[None if row[1] in colors else "dim" for row in rows], notes=notes,
-    )  # fmt: skip
+        titles,
+        rows,
+        whole=("claim", "era"),
+        styles=[None if row[1] in colors else "dim" for row in rows],
+        notes=notes,
+    )

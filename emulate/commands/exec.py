@@ -55,49 +55,64 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate exec`."""
     parser.usage = "emulate exec [OPTION]... -- COMMAND [ARGUMENT]..."
     parser.add_argument(
-        "--rig", metavar="SELECTION",
+        "--rig",
+        metavar="SELECTION",
         help="build the rig of the first run that this selects, in the words of 'emulate shell': "
         "'mine/first --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
-    )  # fmt: skip
+    )
     parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
     parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
     parser.add_argument(
-        "--output", type=Path, metavar="DIR",
+        "--output",
+        type=Path,
+        metavar="DIR",
         help="folder for stdout, stderr, the files that the command leaves and a record of all "
         "that they depend on; made anew each time",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--package", action="append", default=[], metavar="NAME",
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME",
         help="a Debian package that the guest has besides, with what it needs; can be given "
         "more than once",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--file", action="append", default=[], metavar="PATH",
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
         help="a file or folder below the current one that is copied besides; can be given "
         "more than once",
-    )  # fmt: skip
+    )
     parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
         "--timeout", help="virtual time after which the command is given up (default: '1 h')"
     )
     parser.add_argument(
-        "--patience", type=seconds, default=vm.HANG_S, metavar="SECONDS",
+        "--patience",
+        type=seconds,
+        default=vm.HANG_S,
+        metavar="SECONDS",
         help="wall time in s that the command may compute without sleeping (default: %(default)g)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--kernel", type=kernel_name,
+        "--kernel",
+        type=kernel_name,
         help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--looks", action="store_true",
+        "--looks",
+        action="store_true",
         help="let what a program does to wait without sleeping take 256 ns each: times(2), coarse "
         "clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--check", action="store_true",
+        "--check",
+        action="store_true",
         help="do it twice, the second time beside processes that want the same CPUs, and name "
         "the first byte that differs",
-    )  # fmt: skip
+    )
     add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
@@ -193,10 +208,15 @@ def requested(args: argparse.Namespace) -> tuple[execution.Execution, str]:
         if len(words) == 2:
             raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
     wanted = execution.Execution(
-        command=tuple(words), seed=args.seed, files=taken(words, args.file, Path.cwd()), rig=rig,
+        command=tuple(words),
+        seed=args.seed,
+        files=taken(words, args.file, Path.cwd()),
+        rig=rig,
         node=None if args.node is None else _node(args.node, rig, "--node"),
-        memory=memory(args.memory), timeout=_timeout(args.timeout), looks=args.looks,
-    )  # fmt: skip
+        memory=memory(args.memory),
+        timeout=_timeout(args.timeout),
+        looks=args.looks,
+    )
     _check_output(args.output)
     wanted.check_room()
     if not 0 <= wanted.seed < 2**64:

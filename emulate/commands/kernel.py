@@ -23,10 +23,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     build.add_argument("--series", help=f"of releases, {listed}")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
     build.add_argument(
-        "--tree", type=Path,
+        "--tree",
+        type=Path,
         help="a checkout of Linux, or an unpacked source, as it is now; what it does not change is "
         "not compiled again",
-    )  # fmt: skip
+    )
     build.add_argument(
         "--config", type=Path, help="a file of options besides, as CONFIG_SYN_COOKIES=y"
     )
@@ -97,9 +98,13 @@ def _build(args: argparse.Namespace) -> kernel.Kernel:
         if args.tree:
             return tree.build(args.tree, args.jobs, progress, config=args.config)
         built = kernel.build(
-            series=args.series, source=args.source, jobs=args.jobs, progress=progress,
-            keep_source=args.keep_source, config=args.config,
-        )  # fmt: skip
+            series=args.series,
+            source=args.source,
+            jobs=args.jobs,
+            progress=progress,
+            keep_source=args.keep_source,
+            config=args.config,
+        )
     source = built.provenance["source"]
     if source["version"] and not source["known"]:
         note(

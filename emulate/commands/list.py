@@ -29,9 +29,10 @@ OPTIONAL = ("probes", "recorded")
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate list`."""
     parser.add_argument(
-        "experiment", nargs="?",
+        "experiment",
+        nargs="?",
         help="a study or its folder, or an experiment whose points are listed: mine/first",
-    )  # fmt: skip
+    )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)
 

@@ -14,9 +14,10 @@ from qdisclab.emulation.machine import lockstate
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lock`."""
     parser.add_argument(
-        "--update", action="store_true",
+        "--update",
+        action="store_true",
         help="move the lock to what the Debian mirrors of this machine have now",
-    )  # fmt: skip
+    )
 
 
 def run(args: argparse.Namespace) -> int:

@@ -18,9 +18,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("before", type=Path, metavar="IN", help="what arrives: tcpdump -Q in")
     parser.add_argument("behind", type=Path, metavar="OUT", help="what leaves: tcpdump -Q out")
     parser.add_argument(
-        "--by", default="class", metavar="COLUMN",
+        "--by",
+        default="class",
+        metavar="COLUMN",
         help="class (DSCP and ECN; default), flow, second, or a column of docs/probes.md",
-    )  # fmt: skip
+    )
     parser.add_argument("--rate", help="of the link behind the queue, for its utilisation")
     parser.add_argument("--output", type=Path, help="keep the table: a row per packet, as Parquet")
 

@@ -34,50 +34,61 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_selection(parser, needed=False)
     add_length(parser)
     parser.add_argument(
-        "--run-file", type=Path, metavar="FILE",
+        "--run-file",
+        type=Path,
+        metavar="FILE",
         help="in place of an experiment and its options: the runs that a file asks for, as a job "
         "of a cluster gets them",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--output", type=Path,
+        "--output",
+        type=Path,
         help="folder of the data (default: data, where the shipped runs are, or that of the "
         "study's folder); results/data keeps yours apart",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N",
         help="runs at once, one per core (default: 1)",
     )  # fmt: skip
     parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
     parser.add_argument(
-        "--stale", action="store_true",
+        "--stale",
+        action="store_true",
         help="do runs anew that are there already, of another kernel, guest or job than today's",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--keep-going", action="store_true",
+        "--keep-going",
+        action="store_true",
         help="do the other runs where one fails, or the kernel lacks what it needs; the exit "
         "status is that of the first that did",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--keep", type=Path, default=cache_dir("failed"),
+        "--keep",
+        type=Path,
+        default=cache_dir("failed"),
         help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
         "'failed' in the cache folder)",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--probe", action="append", default=[],
+        "--probe",
+        action="append",
+        default=[],
         help="what to record beside the data, which stay the same bytes: "
         + forms()
         + " (docs/probes.md); can be given more than once",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--raw", action="store_true",
+        "--raw",
+        action="store_true",
         help="keep what flent wrote beside the data, which are made of it: all digits and raw "
         "values, as .raw.flent.gz",
-    )  # fmt: skip
+    )
     parser.add_argument(
-        "--reduced", action="store_true",
+        "--reduced",
+        action="store_true",
         help="keep what was measured, in the provenance, in place of the data: what claims need of "
         "seeds that nobody looks at one by one; 'emulate verify' does such runs again, too",
-    )  # fmt: skip
+    )
     parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
     parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
     add_unconfined(parser)
@@ -145,9 +156,16 @@ def run(args: argparse.Namespace) -> int:
             _warn_stale(run, result, built, root)
 
     campaign.do(
-        runs, built, root, output, jobs=args.jobs, options=options, bars=sys.stderr.isatty(),
-        on_result=report, on_failure=fail if args.keep_going else None,
-    )  # fmt: skip
+        runs,
+        built,
+        root,
+        output,
+        jobs=args.jobs,
+        options=options,
+        bars=sys.stderr.isatty(),
+        on_result=report,
+        on_failure=fail if args.keep_going else None,
+    )
     _note_twins(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)

@@ -29,9 +29,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate suite`."""
     parser.add_argument("test", nargs="+", help="a file or folder below the current one")
     parser.add_argument(
-        "--packetdrill", default="packetdrill", metavar="FILE",
+        "--packetdrill",
+        default="packetdrill",
+        metavar="FILE",
         help="your build of it (default: %(default)s in the current folder)",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--ip", action="append", choices=tuple(suite.VARIANTS), help="of packetdrill's tests alone"
     )
@@ -42,16 +44,21 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--file", action="append", default=[], metavar="PATH", help="that the tests need besides"
     )
     parser.add_argument(
-        "--module", action="append", default=[], metavar="FILE",
+        "--module",
+        action="append",
+        default=[],
+        metavar="FILE",
         help="of Linux that the kernel lacks and the guest loads: net/sched/sch_teql.c",
-    )  # fmt: skip
+    )
     parser.add_argument(
         "--package", action="append", default=[], metavar="NAME", help="of Debian, besides"
     )
     parser.add_argument(
-        "--kernel", type=kernel_name, default=DEFAULT_KERNEL,
+        "--kernel",
+        type=kernel_name,
+        default=DEFAULT_KERNEL,
         help="series, digest or path of the kernel (default: %(default)s)",
-    )  # fmt: skip
+    )
     parser.add_argument("--seed", type=whole, default=1, help="of all chance (default: 1)")
     parser.add_argument("--memory", default="1 GiB", help="of the guest (default: %(default)s)")
     for name, default, what in (
@@ -59,9 +66,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         ("patience", vm.HANG_S, "wall time that one may compute"),
     ):
         parser.add_argument(
-            f"--{name}", type=seconds, default=default, metavar="SECONDS",
+            f"--{name}",
+            type=seconds,
+            default=default,
+            metavar="SECONDS",
             help=f"{what} (default: %(default)g)",
-        )  # fmt: skip
+        )
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for results.csv and results.tap"
     )
@@ -79,10 +89,15 @@ def run(args: argparse.Namespace) -> int:
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()
     wanted = execution.Execution(
-        command=(), seed=args.seed, files=files, layers=layer.of_commands(root, args.package, warn),
-        memory=memory(args.memory), timeout=Duration.of_seconds("100000 s"), looks=True,
+        command=(),
+        seed=args.seed,
+        files=files,
+        layers=layer.of_commands(root, args.package, warn),
+        memory=memory(args.memory),
+        timeout=Duration.of_seconds("100000 s"),
+        looks=True,
         linux=tuple(args.module),
-    )  # fmt: skip
+    )
     wanted.check_room()
     for text in instructions.of_programs(wanted.guest(root), (), files):
         warn(text)

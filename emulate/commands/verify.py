@@ -118,9 +118,12 @@ def measured(run: RunFile) -> checks.Measured:
 
 
 def _verdicts(
-    runs: list[checks.Shipped], kernels: dict[str, kernel.Kernel], root: rootfs.RootFs, jobs: int,
+    runs: list[checks.Shipped],
+    kernels: dict[str, kernel.Kernel],
+    root: rootfs.RootFs,
+    jobs: int,
     probing: bool,
-) -> Iterator[checks.Repetition]:  # fmt: skip
+) -> Iterator[checks.Repetition]:
     """Yield the verdicts, in the order of `runs`, of which `jobs` are repeated at a time."""
     if jobs == 1:
         for run in runs:

@@ -90,9 +90,12 @@ def of_flows(packets: pd.DataFrame, answers: pd.DataFrame, rtts: Rtts) -> Sent:
 def kinds(packets: pd.DataFrame, rtts: Rtts) -> dict[int, str]:
     """Return the kind of each flow, by its number."""
     by_flow = packets.groupby("flow").agg(
-        protocol=("protocol", "first"), target=("target", "first"), port=("target_port", "first"),
-        payload=("payload", "sum"), count=("payload", "size"),
-    )  # fmt: skip
+        protocol=("protocol", "first"),
+        target=("target", "first"),
+        port=("target_port", "first"),
+        payload=("payload", "sum"),
+        count=("payload", "size"),
+    )
     kinds = [_kind(flow, rtts) for flow in by_flow.itertuples()]
     return dict(zip(by_flow.index.tolist(), kinds, strict=True))
 

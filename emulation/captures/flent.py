@@ -28,10 +28,15 @@ class About:
 
 
 def content(
-    about: About, results: dict[str, Any], parameters: dict[str, Any], *,
-    raw_values: dict[str, Any] | None = None, series: dict[str, dict[str, Any]] | None = None,
-    decimals: int = 6, **more: Any,
-) -> dict[str, Any]:  # fmt: skip
+    about: About,
+    results: dict[str, Any],
+    parameters: dict[str, Any],
+    *,
+    raw_values: dict[str, Any] | None = None,
+    series: dict[str, dict[str, Any]] | None = None,
+    decimals: int = 6,
+    **more: Any,
+) -> dict[str, Any]:
     """Return the content of a data file.
 
     `results` has the series by step, `series` the metadata of each series, `more` further metadata

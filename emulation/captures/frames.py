@@ -16,12 +16,24 @@ Bools = NDArray[np.bool_]
 
 #: Name -> format and offset in an Ethernet frame that holds an IPv4 packet without options.
 _FIELDS = {
-    "type": (">u2", 12), "version": ("u1", 14), "tos": ("u1", 15), "total": (">u2", 16),
-    "id": (">u2", 18), "protocol": ("u1", 23), "source": (">u4", 26), "target": (">u4", 30),
-    "source_port": (">u2", 34), "target_port": (">u2", 36), "seq": (">u4", 38), "ack": (">u4", 42),
-    "header": ("u1", 46), "flags": ("u1", 47), "icmp_type": ("u1", 34), "icmp_seq": (">u2", 40),
+    "type": (">u2", 12),
+    "version": ("u1", 14),
+    "tos": ("u1", 15),
+    "total": (">u2", 16),
+    "id": (">u2", 18),
+    "protocol": ("u1", 23),
+    "source": (">u4", 26),
+    "target": (">u4", 30),
+    "source_port": (">u2", 34),
+    "target_port": (">u2", 36),
+    "seq": (">u4", 38),
+    "ack": (">u4", 42),
+    "header": ("u1", 46),
+    "flags": ("u1", 47),
+    "icmp_type": ("u1", 34),
+    "icmp_seq": (">u2", 40),
     "udp_number": (">u4", 42),  # the first bytes behind UDP's header
-}  # fmt: skip
+}
 #: Bytes of a packet that are read, as many as a ring has: all headers but TCP's last options.
 LOOKED_AT = 62
 _IDENTIFYING = (

@@ -28,12 +28,18 @@ from qdisclab.emulation.errors import DamagedData, GuestFailure, TrafficFailure
 #: Bytes that a record has of a packet: all headers, and of TCP the timestamp of a SYN, too.
 HEAD = 72
 #: `struct passage` of the module.
-RECORD = np.dtype([
-    ("time_ns", "<u8"), ("length", "<u4"),
-    ("packets", "<u4"), ("bytes", "<u4"),  # in the queue before this one entered
-    ("segment", "<u2"),  # bytes of payload of each segment of a superpacket, or 0
-    ("event", "u1"), ("kept", "u1"), ("content", "u1", HEAD),
-])  # fmt: skip
+RECORD = np.dtype(
+    [
+        ("time_ns", "<u8"),
+        ("length", "<u4"),
+        ("packets", "<u4"),
+        ("bytes", "<u4"),  # in the queue before this one entered
+        ("segment", "<u2"),  # bytes of payload of each segment of a superpacket, or 0
+        ("event", "u1"),
+        ("kept", "u1"),
+        ("content", "u1", HEAD),
+    ]
+)
 ENTERED, LEFT, REFUSED, CAME, SAMPLED = range(5)  # enum passage_event
 
 #: What became of a packet. `queued`: it was in the queue when the run read its counters.
@@ -52,13 +58,26 @@ _CWR, _PSH = 0x80, 0x08
 _OPTIONS = 54  # where those of TCP begin
 _TEXT = pa.dictionary(pa.int32(), pa.string())
 _TYPES = {
-    "in_ns": pa.int64(), "out_ns": pa.int64(), "sojourn_ns": pa.int64(), "fate": _TEXT,
-    "flow": pa.uint32(), "protocol": pa.uint8(), "source": _TEXT, "target": _TEXT,
-    "source_port": pa.uint16(), "target_port": pa.uint16(), "length": pa.uint32(),
-    "ecn_in": pa.uint8(), "ecn_out": pa.uint8(), "dscp": pa.uint8(),
-    "queued_packets": pa.uint32(), "queued_bytes": pa.uint32(), "seq": pa.uint32(),
-    "payload": pa.int32(), "flags": pa.uint8(),
-}  # fmt: skip
+    "in_ns": pa.int64(),
+    "out_ns": pa.int64(),
+    "sojourn_ns": pa.int64(),
+    "fate": _TEXT,
+    "flow": pa.uint32(),
+    "protocol": pa.uint8(),
+    "source": _TEXT,
+    "target": _TEXT,
+    "source_port": pa.uint16(),
+    "target_port": pa.uint16(),
+    "length": pa.uint32(),
+    "ecn_in": pa.uint8(),
+    "ecn_out": pa.uint8(),
+    "dscp": pa.uint8(),
+    "queued_packets": pa.uint32(),
+    "queued_bytes": pa.uint32(),
+    "seq": pa.uint32(),
+    "payload": pa.int32(),
+    "flags": pa.uint8(),
+}
 SCHEMA = pa.schema([pa.field(name, kind) for name, kind in _TYPES.items()])
 
 
@@ -107,9 +126,14 @@ class Flows:
 
 
 def follow(
-    path: Path, samples: Sequence[Totals], last: Totals, root: str, where: places.Place, *,
+    path: Path,
+    samples: Sequence[Totals],
+    last: Totals,
+    root: str,
+    where: places.Place,
+    *,
     fifo: bool = False,
-) -> Passages:  # fmt: skip
+) -> Passages:
     """Follow the packets of the records at `path` through the qdiscs of `where`, of kind `root`.
 
     `fifo`: whether these keep all packets in their order.

@@ -68,8 +68,11 @@ def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Itera
         waits_ns = (departed["left_ns"] - departed["time_ns"]).tolist()
         shortest_ns = (decided_on["decided_ns"] - decided_on["time_ns"]).min()
         yield Row(
-            target_ms=target.ms, from_s=begin_ms / 1000, to_s=end_ms / 1000,
-            packets=len(decided_on), dropped=int((decided_on["left_ns"] < 0).sum()),
+            target_ms=target.ms,
+            from_s=begin_ms / 1000,
+            to_s=end_ms / 1000,
+            packets=len(decided_on),
+            dropped=int((decided_on["left_ns"] < 0).sum()),
             wait_ms=round(1e-6 * fmean(waits_ns), 3) if waits_ns else None,
             shortest_ms=round(1e-6 * int(shortest_ns), 3) if len(decided_on) else None,
-        )  # fmt: skip
+        )

@@ -324,11 +324,14 @@ def simulator(scenario: Scenario, length_s: float, python: Path) -> dict[str, fl
     """Simulate `scenario` once with ns-3; return those of the quantities that it has."""
     result = ns3.simulate(scenario.run(1, length_s), python)
     return {
-        "factor": length_s / result.wall_s, "load_factor": length_s / result.load_s,
-        "packets_per_s": result.packets / result.wall_s, "hops_per_s": result.hops / result.load_s,
-        "startup_s": result.wall_s - result.load_s, "wall_s": result.wall_s,
+        "factor": length_s / result.wall_s,
+        "load_factor": length_s / result.load_s,
+        "packets_per_s": result.packets / result.wall_s,
+        "hops_per_s": result.hops / result.load_s,
+        "startup_s": result.wall_s - result.load_s,
+        "wall_s": result.wall_s,
         "goodput_mbit_s": result.received_bytes * 8 / 1e6 / length_s,
-    }  # fmt: skip
+    }
 
 
 #: Quantities that are compared with a simulator's, and the power of their ratio that tells how much
@@ -348,9 +351,12 @@ def against(entry: dict[str, Any], repeats: list[dict[str, float]]) -> dict[str,
         if here and there:
             ratios[name] = (here["median"] / there["median"]) ** power
     return {
-        "scenario": entry["scenario"], "simulator": ns3.REQUIREMENT, "repeats": len(repeats),
-        **theirs, "faster": ratios,
-    }  # fmt: skip
+        "scenario": entry["scenario"],
+        "simulator": ns3.REQUIREMENT,
+        "repeats": len(repeats),
+        **theirs,
+        "faster": ratios,
+    }
 
 
 def spread(values: Sequence[float | None]) -> dict[str, float] | None:
@@ -367,13 +373,17 @@ def report(
     names = (*QUANTITIES, *TOTALS)
     spreads = {name: spread([repeat.get(name) for repeat in repeats]) for name in names}
     return {
-        "scenario": scenario.name, "kernel": built.digest, "experiment": scenario.experiment,
+        "scenario": scenario.name,
+        "kernel": built.digest,
+        "experiment": scenario.experiment,
         "axes": dict(scenario.cell.point.axes) if scenario.cell else {},
         "length_s": scenario.cell.length.seconds if scenario.cell else None,
-        "guests": repeats[0]["guests"], "repeats": len(repeats), **spreads,
+        "guests": repeats[0]["guests"],
+        "repeats": len(repeats),
+        **spreads,
         "same_data": len({tuple(repeat["data_sha256"]) for repeat in repeats}) == 1,
         "data_sha256": repeats[0]["data_sha256"],
-    }  # fmt: skip
+    }
 
 
 def comparison(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:

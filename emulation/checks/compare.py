@@ -188,9 +188,12 @@ def _tc(qdisc: dict[str, Any]) -> str:
 
 
 def first_packet(
-    left: dict[str, Path], right: dict[str, Path], nodes: list[str], chance: bool = True,
+    left: dict[str, Path],
+    right: dict[str, Path],
+    nodes: list[str],
+    chance: bool = True,
     tcp: bool = False,
-) -> Difference | None:  # fmt: skip
+) -> Difference | None:
     """Return the earliest packet, over all `nodes`, that only one of two captures has.
 
     Without `chance`, the earliest that differs in more than what is random for each socket; for

@@ -55,13 +55,18 @@ def parameters(run: Run) -> dict[str, Any]:
         raise ConfigError(what, "--scenario", "name rrul-10 or rrul-100")
     sysctls = job_of(run)["sysctls"][run.topology.nodes[0].name]
     return {
-        "down_bit_s": run.link.down.bits_per_second, "up_bit_s": run.link.up.bits_per_second,
-        "access_bit_s": 10**9, "one_way_ns": run.base_rtts[0].nanoseconds // 2,
-        "length_s": run.length.seconds, "flows": FLOWS, "limit": 10240,
+        "down_bit_s": run.link.down.bits_per_second,
+        "up_bit_s": run.link.up.bits_per_second,
+        "access_bit_s": 10**9,
+        "one_way_ns": run.base_rtts[0].nanoseconds // 2,
+        "length_s": run.length.seconds,
+        "flows": FLOWS,
+        "limit": 10240,
         "send_bytes": int(sysctls["net.ipv4.tcp_wmem"].split()[2]),
         "receive_bytes": int(sysctls["net.ipv4.tcp_rmem"].split()[2]),
-        "segment_bytes": SEGMENT_BYTES, "seed": run.seed,
-    }  # fmt: skip
+        "segment_bytes": SEGMENT_BYTES,
+        "seed": run.seed,
+    }
 
 
 def simulate(run: Run, python: Path) -> Simulated:

@@ -154,16 +154,22 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
     if flaws:
         return None
     experiment = Experiment(
-        paper=file.study, name=name, title=section.title, section=section.section,
+        paper=file.study,
+        name=name,
+        title=section.title,
+        section=section.section,
         folder="" if folder.parent == studies.SHIPPED else str(folder),
-        points=tuple(points.values()), seeds=tuple(range(1, section.repetitions + 1)),
-        restores=tuple(section.restores), probes=tuple(section.probes),
+        points=tuple(points.values()),
+        seeds=tuple(range(1, section.repetitions + 1)),
+        restores=tuple(section.restores),
+        probes=tuple(section.probes),
         kernel=section.kernel or file.kernel or DEFAULT_KERNEL,
-        measure=section.measure, unloaded=section.unloaded,
+        measure=section.measure,
+        unloaded=section.unloaded,
         vary=lambda point, requested: tuple(
             maker.point(values) for values in sweep.varied(values_of[point.key], requested)
         ),
-    )  # fmt: skip
+    )
     _check_probes(experiment, source)
     return experiment
 
@@ -282,12 +288,18 @@ def all_labels(experiments: Iterable[Experiment]) -> dict[str, Experiment]:
 
 
 def select(
-    experiment: Experiment, *, link: str | Iterable[str] | None = None,
-    qdisc: str | Iterable[str] | None = None, cc: str | Iterable[str] | None = None,
-    seed: int | Iterable[int] | None = None, length: Duration | None = None, era: str | None = None,
-    kernel: str | None = None, settings: Mapping[str, Sequence[Any]] | None = None,
+    experiment: Experiment,
+    *,
+    link: str | Iterable[str] | None = None,
+    qdisc: str | Iterable[str] | None = None,
+    cc: str | Iterable[str] | None = None,
+    seed: int | Iterable[int] | None = None,
+    length: Duration | None = None,
+    era: str | None = None,
+    kernel: str | None = None,
+    settings: Mapping[str, Sequence[Any]] | None = None,
     lacking: dict[str, Lacking] | None = None,
-) -> tuple[Run, ...]:  # fmt: skip
+) -> tuple[Run, ...]:
     """Return the runs of `experiment` with the given values; None takes the experiment's own.
 
     A value need not be part of the sweep; `settings` gives values of further axes and parameters

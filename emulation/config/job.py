@@ -32,10 +32,12 @@ def jobs_of(run: Run, seeds: Iterable[int]) -> Iterator[dict[str, Any]]:
             yield run.traffic.job(seeded, topology)
             continue
         yield {
-            **rig_part, "seed": seeded.seed,
+            **rig_part,
+            "seed": seeded.seed,
             "parameters": {**rig_part["parameters"], **run.traffic.parameters()},
-            "sysctls": _sysctls(seeded, topology), "traffic": _traffic(seeded, topology),
-        }  # fmt: skip
+            "sysctls": _sysctls(seeded, topology),
+            "traffic": _traffic(seeded, topology),
+        }
 
 
 def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
@@ -174,11 +176,13 @@ def _port(port: Port, device: str) -> dict[str, Any]:
     `device` receives arriving packets, where a tree has an `ingress`.
     """
     fields: dict[str, Any] = {
-        "node": port.node, "interface": port.interface, "addresses": list(port.addresses),
+        "node": port.node,
+        "interface": port.interface,
+        "addresses": list(port.addresses),
         "txqueuelen": port.txqueuelen.count,
         "qdiscs": [_qdisc(attached) for attached in port.egress.attached()],
         "filters": list(port.egress.filters()),
-    }  # fmt: skip
+    }
     if port.offloads:
         fields["offloads"] = True
     if isinstance(port.egress, egress.Hierarchy):
@@ -193,9 +197,12 @@ def _port(port: Port, device: str) -> dict[str, Any]:
 def _qdisc(attached: Attached) -> dict[str, Any]:
     qdisc = attached.qdisc
     return {
-        "parent": attached.parent, "handle": attached.handle, "kind": qdisc.kind,
-        "arguments": list(qdisc.tc_arguments()[1:]), "expect": qdisc.expect(),
-    }  # fmt: skip
+        "parent": attached.parent,
+        "handle": attached.handle,
+        "kind": qdisc.kind,
+        "arguments": list(qdisc.tc_arguments()[1:]),
+        "expect": qdisc.expect(),
+    }
 
 
 def _tree(tree: Tree, device: str) -> dict[str, Any]:
@@ -213,6 +220,9 @@ def _tree(tree: Tree, device: str) -> dict[str, Any]:
 
 def _class(tree_class: TreeClass) -> dict[str, Any]:
     return {
-        "parent": tree_class.parent, "classid": tree_class.classid, "kind": tree_class.kind,
-        "arguments": list(tree_class.words()), "expect": tree_class.expect(),
-    }  # fmt: skip
+        "parent": tree_class.parent,
+        "classid": tree_class.classid,
+        "kind": tree_class.kind,
+        "arguments": list(tree_class.words()),
+        "expect": tree_class.expect(),
+    }

@@ -123,11 +123,21 @@ class Points:
         outside = (of.axis for of in asked if of.text not in self.sweep.all_values(of.axis))
         label, _, qdisc_part, _ = self._id(applied)
         point = Point(
-            label=label, link=link, qdisc=qdisc_part, cc=cc, queues=queues, rig=rig,
-            traffic=traffic, memory=memory, era=era, borrowed=borrowed, controls=self._controls,
-            axes=tuple((value.axis, value.text) for value in applied), outside=tuple(outside),
+            label=label,
+            link=link,
+            qdisc=qdisc_part,
+            cc=cc,
+            queues=queues,
+            rig=rig,
+            traffic=traffic,
+            memory=memory,
+            era=era,
+            borrowed=borrowed,
+            controls=self._controls,
+            axes=tuple((value.axis, value.text) for value in applied),
+            outside=tuple(outside),
             settings=tuple((of.axis, of.value) for of in asked if of.axis not in BUILT_IN),
-        )  # fmt: skip
+        )
         _check(point, set_by)
         return point
 
@@ -211,10 +221,14 @@ class Points:
             return link(name)
 
     def _queues(
-        self, name: str, link: Link, rig: RigSection,
-        overrides: Sequence[tuple[str, Mapping[str, Any]]], chosen: Mapping[str, Value],
+        self,
+        name: str,
+        link: Link,
+        rig: RigSection,
+        overrides: Sequence[tuple[str, Mapping[str, Any]]],
+        chosen: Mapping[str, Value],
         applied: Sequence[Value],
-    ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:  # fmt: skip
+    ) -> tuple[tuple[tuple[Rate, Qdisc], ...], tuple[tuple[Rate, Rate], ...]]:
         """Return the qdisc under test at each rate, and the rates whose options others borrow."""
         if name == NONE or not rig.tested:
             return (), ()

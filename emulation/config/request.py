@@ -30,12 +30,20 @@ def request(run: Run) -> dict[str, Any]:
         origin["settings"] = dict(point.settings)
     outside = [*point.outside, *(["seed"] if run.seed not in run.experiment.seeds else [])]
     return {
-        "run": run.id, "paper": run.experiment.paper, **origin,
-        "link": point.link.name, "qdisc": point.qdisc, "cc": point.cc, "seed": run.seed,
-        "era": run.era, "kernel": run.kernel,
-        "length_s": run.length.seconds, "length": run.other_length, "axes": dict(point.axes),
+        "run": run.id,
+        "paper": run.experiment.paper,
+        **origin,
+        "link": point.link.name,
+        "qdisc": point.qdisc,
+        "cc": point.cc,
+        "seed": run.seed,
+        "era": run.era,
+        "kernel": run.kernel,
+        "length_s": run.length.seconds,
+        "length": run.other_length,
+        "axes": dict(point.axes),
         **({"outside_sweep": outside} if outside else {}),
-    }  # fmt: skip
+    }
 
 
 def write(runs: Sequence[Run]) -> str:

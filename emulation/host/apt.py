@@ -55,9 +55,12 @@ class PrivateApt:
     """
 
     def __init__(
-        self, folder: Path, components: tuple[str, ...] = ("main",), suites: tuple[str, ...] = (),
+        self,
+        folder: Path,
+        components: tuple[str, ...] = ("main",),
+        suites: tuple[str, ...] = (),
         etc: Path = Path("/etc/apt"),
-    ) -> None:  # fmt: skip
+    ) -> None:
         if shutil.which("apt-get") is None:
             todo = "run on Debian or in the container image: the Dockerfile makes one"
             raise MissingTool("apt-get is not installed (package apt)", "this machine", todo)

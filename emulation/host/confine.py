@@ -412,10 +412,14 @@ def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> by
         code += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
     path = _ARGUMENTS + 8
     code += [
-        (_JUMP_IF_EQUAL, 0, 5, _UTIMENSAT), (_LOAD, 0, 0, path), (_JUMP_IF_EQUAL, 0, 3, 0),
-        (_LOAD, 0, 0, path + 4), (_JUMP_IF_EQUAL, 0, 1, 0), (_RETURN, 0, 0, _ALLOW),
+        (_JUMP_IF_EQUAL, 0, 5, _UTIMENSAT),
+        (_LOAD, 0, 0, path),
+        (_JUMP_IF_EQUAL, 0, 3, 0),
+        (_LOAD, 0, 0, path + 4),
+        (_JUMP_IF_EQUAL, 0, 1, 0),
+        (_RETURN, 0, 0, _ALLOW),
         (_RETURN, 0, 0, otherwise),
-    ]  # fmt: skip
+    ]
     return b"".join(struct.pack("HBBI", *line) for line in code)
 
 

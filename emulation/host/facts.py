@@ -12,9 +12,11 @@ _MARKS = ("/.dockerenv", "/run/.containerenv", "/run/systemd/container")
 def about() -> dict[str, Any]:
     """Return CPU model, number of usable CPUs, host kernel release, and whether in a container."""
     return {
-        "cpu_model": cpu_model(), "cpus": len(os.sched_getaffinity(0)),
-        "host_kernel": platform.release(), "container": in_container(),
-    }  # fmt: skip
+        "cpu_model": cpu_model(),
+        "cpus": len(os.sched_getaffinity(0)),
+        "host_kernel": platform.release(),
+        "container": in_container(),
+    }
 
 
 def cpu_model(cpuinfo: Path = Path("/proc/cpuinfo")) -> str:

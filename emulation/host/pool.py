@@ -17,9 +17,11 @@ def workers(jobs: int | None = None, start: str = "fork") -> ProcessPoolExecutor
     for more for ever.
     """
     return ProcessPoolExecutor(
-        jobs or len(os.sched_getaffinity(0)), multiprocessing.get_context(start),
-        initializer=follow, initargs=(os.getpid(),),
-    )  # fmt: skip
+        jobs or len(os.sched_getaffinity(0)),
+        multiprocessing.get_context(start),
+        initializer=follow,
+        initargs=(os.getpid(),),
+    )
 
 
 def follow(parent: int, by: signal.Signals = signal.SIGKILL) -> None:

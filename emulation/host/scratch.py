@@ -160,9 +160,17 @@ def read_text(path: Path) -> str:
 
 #: What code raises when data have an unexpected form.
 _FORM_ERRORS = (
-    ArithmeticError, AttributeError, EOFError, LookupError, RecursionError, TypeError, ValueError,
-    FileNotFoundError, IsADirectoryError, NotADirectoryError,
-)  # fmt: skip
+    ArithmeticError,
+    AttributeError,
+    EOFError,
+    LookupError,
+    RecursionError,
+    TypeError,
+    ValueError,
+    FileNotFoundError,
+    IsADirectoryError,
+    NotADirectoryError,
+)
 
 
 @contextmanager

@@ -93,9 +93,12 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> 
 
 
 def fetch(
-    place: str, expected: str | None = None, cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR, part: str = "",
-) -> Kernel:  # fmt: skip
+    place: str,
+    expected: str | None = None,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+    part: str = "",
+) -> Kernel:
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
 
     `part` is the kernel's folder in an archive of several, such as `6.12/`.

@@ -165,10 +165,15 @@ def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
 
 
 def build(
-    series: str | None = None, source: Path | None = None, jobs: int | None = None,
-    progress: Progress = quiet, keep_source: bool = False, cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR, config: Path | None = None,
-) -> Kernel:  # fmt: skip
+    series: str | None = None,
+    source: Path | None = None,
+    jobs: int | None = None,
+    progress: Progress = quiet,
+    keep_source: bool = False,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+    config: Path | None = None,
+) -> Kernel:
     """Return the kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
 
     `source` is a tarball or .deb to use instead of the package of KERNEL.toml, and `config` a file
@@ -222,9 +227,14 @@ def is_buildable(folder: Path) -> bool:
 
 
 def _build(
-    recipe: Recipe, source: Source, scratch: Path, cache: Path, jobs: int | None,
-    progress: Progress, keep_source: bool,
-) -> Kernel:  # fmt: skip
+    recipe: Recipe,
+    source: Source,
+    scratch: Path,
+    cache: Path,
+    jobs: int | None,
+    progress: Progress,
+    keep_source: bool,
+) -> Kernel:
     begin = time.monotonic()
     progress("unpack", 0)
     tree = sources.unpack(source, scratch)
@@ -285,10 +295,13 @@ def record(
 ) -> dict[str, Any]:
     """Return the content of `kernel.json` for the folder of `compiled`."""
     return {
-        "release": release, "source": source, "inputs": inputs,
-        "full_config_sha256": sha256(result / "config"), "binary_sha256": sha256(result / "linux"),
+        "release": release,
+        "source": source,
+        "inputs": inputs,
+        "full_config_sha256": sha256(result / "config"),
+        "binary_sha256": sha256(result / "linux"),
         "build_seconds": round(seconds, 1),
-    }  # fmt: skip
+    }
 
 
 def install(result: Path, place: Path, provenance: dict[str, Any]) -> Kernel:

@@ -19,10 +19,17 @@ Progress = Callable[[str, float], None]
 
 #: What a build needs on the host: (program or header, Debian package).
 TOOLS: tuple[tuple[str, str], ...] = (
-    ("make", "make"), ("gcc", "gcc"), ("ld", "binutils"), ("flex", "flex"), ("bison", "bison"),
-    ("bc", "bc"), ("xz", "xz-utils"), ("patch", "patch"), ("perl", "perl"),
+    ("make", "make"),
+    ("gcc", "gcc"),
+    ("ld", "binutils"),
+    ("flex", "flex"),
+    ("bison", "bison"),
+    ("bc", "bc"),
+    ("xz", "xz-utils"),
+    ("patch", "patch"),
+    ("perl", "perl"),
     ("/usr/include/stdio.h", "libc6-dev"),
-)  # fmt: skip
+)
 
 #: Arguments of make. Nothing of the machine, the user or the time gets into the binary.
 SETTINGS: tuple[str, ...] = (
@@ -48,9 +55,16 @@ _ENVIRONMENT = ("HOME", "PATH")
 
 #: Folders and files of a tree that a module's build reads, merged from the source and the build.
 _FOR_MODULES = (
-    "Makefile", "arch/um/Makefile*", "arch/um/include", "arch/x86/Makefile.um", "arch/x86/include",
-    "arch/x86/um/asm", "arch/x86/um/shared", "include", "scripts",
-)  # fmt: skip
+    "Makefile",
+    "arch/um/Makefile*",
+    "arch/um/include",
+    "arch/x86/Makefile.um",
+    "arch/x86/include",
+    "arch/x86/um/asm",
+    "arch/x86/um/shared",
+    "include",
+    "scripts",
+)
 #: What makes up most of these folders: results of the build, and headers of hardware.
 _NOT_FOR_MODULES = shutil.ignore_patterns(
     *("*.o", ".*.cmd", "dtc", "gdb", "coccinelle", "kconfig", "package"),
@@ -156,9 +170,12 @@ def compile_tree(
     profile = recipe.profile(compiler_version() or "")
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
     words = make_command(
-        f"-j{jobs or len(os.sched_getaffinity(0))}", f"KCFLAGS={maps}", f"KAFLAGS={maps}",
-        *(use_profile(profile.path, tree) if profile else ()), "linux",
-    )  # fmt: skip
+        f"-j{jobs or len(os.sched_getaffinity(0))}",
+        f"KCFLAGS={maps}",
+        f"KAFLAGS={maps}",
+        *(use_profile(profile.path, tree) if profile else ()),
+        "linux",
+    )
     compiled = 0
 
     def count(line: str) -> None:
@@ -202,15 +219,21 @@ def reach(folder: Path, *runs: Path) -> confine.Reach:
     prefixes = {path.parent.parent for path in tools if path.parents[-2] not in _SYSTEM}
     own = (path for prefix in prefixes for part in _OF_COMPILERS for path in prefix.glob(part))
     return confine.Reach(
-        folder, runs=(*_SYSTEM, *own, *runs), reads=_SYSTEM_FILES,
-        writes=(folder, Path("/dev/null")), builds=True,
-    )  # fmt: skip
+        folder,
+        runs=(*_SYSTEM, *own, *runs),
+        reads=_SYSTEM_FILES,
+        writes=(folder, Path("/dev/null")),
+        builds=True,
+    )
 
 
 def run(
-    command: list[str], folder: Path, log: Path, line: Callable[[str], None] | None = None,
+    command: list[str],
+    folder: Path,
+    log: Path,
+    line: Callable[[str], None] | None = None,
     reach: confine.Reach | None = None,
-) -> int:  # fmt: skip
+) -> int:
     """Run `command` in `folder`, append its output to `log`, and return its exit status.
 
     `line` is called with each line of the output; with `reach` the command can use nothing else of

@@ -241,9 +241,13 @@ def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> 
     paths = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
     profiles = {re.split(r"-gcc-|\.tar", of.name)[1]: Profile(of, sha256(of)) for of in paths}
     return Recipe(
-        series=series, patches=parse_patches((patches / "series").read_text(), series, patches),
-        options=merge([*options, *own]), origin=origin, profiles=profiles, own=tuple(own),
-    )  # fmt: skip
+        series=series,
+        patches=parse_patches((patches / "series").read_text(), series, patches),
+        options=merge([*options, *own]),
+        origin=origin,
+        profiles=profiles,
+        own=tuple(own),
+    )
 
 
 def _text(config: Path) -> str:

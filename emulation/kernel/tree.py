@@ -42,9 +42,13 @@ States = dict[str, tuple[list[int], str]]
 
 
 def build(
-    tree: Path, jobs: int | None = None, progress: Progress = builder.quiet,
-    cache: Path | None = None, folder: Path = recipes.RECIPE_DIR, config: Path | None = None,
-) -> Kernel:  # fmt: skip
+    tree: Path,
+    jobs: int | None = None,
+    progress: Progress = builder.quiet,
+    cache: Path | None = None,
+    folder: Path = recipes.RECIPE_DIR,
+    config: Path | None = None,
+) -> Kernel:
     """Return the kernel of `tree`, a checkout or an unpacked source, patched and configured.
 
     `config` is a file of options besides.

@@ -66,9 +66,14 @@ def of_guest(job: dict[str, Any], machine: vm.Machine, kernel: Kernel) -> dict[s
 
 
 def record(
-    run: Run, identity: dict[str, Any], kernel: Kernel, ending: vm.Ending, qdiscs: dict[str, Any],
-    data: Path, log: Path,
-) -> dict[str, Any]:  # fmt: skip
+    run: Run,
+    identity: dict[str, Any],
+    kernel: Kernel,
+    ending: vm.Ending,
+    qdiscs: dict[str, Any],
+    data: Path,
+    log: Path,
+) -> dict[str, Any]:
     """Return the provenance of a successful run, with its `data` and its kernel's `log`."""
     borrowed = {str(rate): str(taken) for rate, taken in run.point.borrowed}
     rtts = [rtt.ms for rtt in run.base_rtts]

@@ -171,9 +171,14 @@ class Ending:
 
 
 def prepare(
-    folder: Path, root: Path, job: dict[str, Any], modules: Iterable[module.Module] = (),
-    script: str | None = None, files: Iterable[tuple[str, Path]] = (), layers: Iterable[Path] = (),
-) -> None:  # fmt: skip
+    folder: Path,
+    root: Path,
+    job: dict[str, Any],
+    modules: Iterable[module.Module] = (),
+    script: str | None = None,
+    files: Iterable[tuple[str, Path]] = (),
+    layers: Iterable[Path] = (),
+) -> None:
     """Lay out the scratch `folder` of a guest: its root, its job and the code that does the job.
 
     `script`: the Python program of a job whose work is `script`; `files`: (name in the guest, path)
@@ -225,9 +230,12 @@ def command(machine: Machine) -> list[str]:
 
 
 def run(
-    machine: Machine, folder: Path, on_step: Callable[[dict[str, Any]], None] = lambda step: None,
-    hang_s: float = HANG_S, on_poll: Callable[[int], None] = lambda pid: None,
-) -> Ending:  # fmt: skip
+    machine: Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    hang_s: float = HANG_S,
+    on_poll: Callable[[int], None] = lambda pid: None,
+) -> Ending:
     """Boot the guest that `prepare` laid out in `folder` and wait until it is switched off.
 
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
@@ -299,9 +307,11 @@ def _reach(machine: Machine, folder: Path, memory: Path) -> confine.Reach:
     loader, libraries = confine.libraries(machine.kernel)
     linked = (path.resolve() for path in folder.iterdir() if path.is_symlink())  # root and layers
     return confine.Reach(
-        folder, runs=(machine.kernel, *loader), reads=(folder, *linked, *libraries, *READ),
+        folder,
+        runs=(machine.kernel, *loader),
+        reads=(folder, *linked, *libraries, *READ),
         writes=(folder / "uml", folder / "job" / "out", folder / "job" / "status", memory, NULL),
-    )  # fmt: skip
+    )
 
 
 def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:
@@ -314,10 +324,15 @@ def _before_boot(cpu: int, parent: int, enter: Callable[[], None]) -> None:
 
 
 def _watch(
-    process: subprocess.Popen[bytes], folder: Path, begins: str, ending: Ending,
-    on_step: Callable[[dict[str, Any]], None], hang_s: float, on_poll: Callable[[int], None],
+    process: subprocess.Popen[bytes],
+    folder: Path,
+    begins: str,
+    ending: Ending,
+    on_step: Callable[[dict[str, Any]], None],
+    hang_s: float,
+    on_poll: Callable[[int], None],
     may_crash: bool = False,
-) -> None:  # fmt: skip
+) -> None:
     """Follow the guest's status, which `begins` with that step, until it ends."""
     patience, looked = Patience(process.pid), time.monotonic()
     with _end_of(process.pid) as end, Status(folder / "job" / "status", begins) as status:

@@ -117,9 +117,14 @@ class Duration(Quantity):
     """How long something takes."""
 
     UNITS = {
-        "ns": 1, "us": 10**3, "µs": 10**3, "ms": 10**6, "s": 10**9, "min": 60 * 10**9,
+        "ns": 1,
+        "us": 10**3,
+        "µs": 10**3,
+        "ms": 10**6,
+        "s": 10**9,
+        "min": 60 * 10**9,
         "h": 3600 * 10**9,
-    }  # fmt: skip
+    }
     WRITTEN = ("ns", "us", "ms", "s")
     EXAMPLE = "50 ms"
 
@@ -153,8 +158,14 @@ class Size(Quantity):
     """How many bytes something has."""
 
     UNITS = {
-        "B": 1, "kB": 10**3, "KiB": 2**10, "MB": 10**6, "MiB": 2**20, "GB": 10**9, "GiB": 2**30,
-    }  # fmt: skip
+        "B": 1,
+        "kB": 10**3,
+        "KiB": 2**10,
+        "MB": 10**6,
+        "MiB": 2**20,
+        "GB": 10**9,
+        "GiB": 2**30,
+    }
     WRITTEN = tuple(UNITS)
     EXAMPLE = "1514 B"
 

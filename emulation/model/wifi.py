@@ -27,24 +27,48 @@ _SLOW = frozenset({10, 20, 55, 110})  # 802.11b, at 2.4 GHz only
 _LEGACY = frozenset({60, 90, 120, 180, 240, 360, 480, 540}) | _SLOW
 
 MEDIUM: Mapping[str, Values] = {
-    "band_ghz": frozenset({2, 5}), "slot_us": frozenset({9, 20}), "backoff": ("dcf", "edca"),
-    "eifs": _SWITCH, "short_preamble": _SWITCH, "apart_us": range(1001), "batch": range(1, 65),
-}  # fmt: skip
+    "band_ghz": frozenset({2, 5}),
+    "slot_us": frozenset({9, 20}),
+    "backoff": ("dcf", "edca"),
+    "eifs": _SWITCH,
+    "short_preamble": _SWITCH,
+    "apart_us": range(1001),
+    "batch": range(1, 65),
+}
 DEVICE: Mapping[str, Values] = {
-    "aifsn": range(1, 16), "cw_min": _WINDOWS, "cw_max": _WINDOWS, "retries": range(255),
-    "protection": ("none", "cts-to-self", "rts-cts"), "protection_rate_100kbit_s": _LEGACY,
-    "subframes": range(1, 65), "ampdu_bytes": range(1, _WORD), "ampdu_us": range(100, 10_001),
-    "ahead": range(5), "ring": range(1, _WORD), "wake": range(_WORD), "buffer": range(_WORD),
-    "limit_bytes": range(_LARGEST), "limit_airtime_us": range(10_000_001),
-    "scheduler": ("fifo", "robin", "airtime"), "overflow": ("stop", "drop"),
-    "overhead_bytes": range(65), "forward_us": range(10_001),
-}  # fmt: skip
+    "aifsn": range(1, 16),
+    "cw_min": _WINDOWS,
+    "cw_max": _WINDOWS,
+    "retries": range(255),
+    "protection": ("none", "cts-to-self", "rts-cts"),
+    "protection_rate_100kbit_s": _LEGACY,
+    "subframes": range(1, 65),
+    "ampdu_bytes": range(1, _WORD),
+    "ampdu_us": range(100, 10_001),
+    "ahead": range(5),
+    "ring": range(1, _WORD),
+    "wake": range(_WORD),
+    "buffer": range(_WORD),
+    "limit_bytes": range(_LARGEST),
+    "limit_airtime_us": range(10_000_001),
+    "scheduler": ("fifo", "robin", "airtime"),
+    "overflow": ("stop", "drop"),
+    "overhead_bytes": range(65),
+    "forward_us": range(10_001),
+}
 CHANNEL: Mapping[str, Values] = {
-    "rate_100kbit_s": _LEGACY, "mcs": range(32), "width_mhz": frozenset({20, 40}),
-    "short_gi": _SWITCH, "control": ("fixed", "minstrel", "iwl"), "loss_ppm": range(1_000_001),
-    "bad_loss_ppm": range(1_000_001), "good_us": range(1_000_000_001),
-    "bad_us": range(1_000_000_001), "snr_decidb": range(1001), "residual_ppm": range(1_000_001),
-}  # fmt: skip
+    "rate_100kbit_s": _LEGACY,
+    "mcs": range(32),
+    "width_mhz": frozenset({20, 40}),
+    "short_gi": _SWITCH,
+    "control": ("fixed", "minstrel", "iwl"),
+    "loss_ppm": range(1_000_001),
+    "bad_loss_ppm": range(1_000_001),
+    "good_us": range(1_000_000_001),
+    "bad_us": range(1_000_000_001),
+    "snr_decidb": range(1001),
+    "residual_ppm": range(1_000_001),
+}
 DIRECTIONS = ("up", "down")  # of a station: to the access point, and from it
 TRACE = "trace"  # [[us, 0.1 dB], …]
 

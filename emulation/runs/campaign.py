@@ -45,10 +45,17 @@ OnFailure = Callable[[Run, EmulationError], None]
 
 
 def do(
-    runs: Sequence[Run], kernel: Kernel, root: RootFs, data: Path, *, jobs: int = 1,
-    options: Options | None = None, bars: bool = False,
-    on_result: OnResult = lambda run, result: None, on_failure: OnFailure | None = None,
-) -> list[Result]:  # fmt: skip
+    runs: Sequence[Run],
+    kernel: Kernel,
+    root: RootFs,
+    data: Path,
+    *,
+    jobs: int = 1,
+    options: Options | None = None,
+    bars: bool = False,
+    on_result: OnResult = lambda run, result: None,
+    on_failure: OnFailure | None = None,
+) -> list[Result]:
     """Do `runs`, `jobs` at a time, into the folder `data`; return their results in order.
 
     With `bars`, progress is drawn, on a terminal or in a notebook.

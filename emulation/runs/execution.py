@@ -108,16 +108,24 @@ class Execution:
             about = [{"name": each.name, "digest": each.digest} for each in own]
             job["modules"] = [*job.get("modules", ()), *about]
         program = {
-            "name": NAME, "node": self.node, "command": list(self.command),
-            "environment": ENVIRONMENT, "start_s": 0.0 if self.rig else START_S,
-            "after": None, "after_node": None, "until": "end",
+            "name": NAME,
+            "node": self.node,
+            "command": list(self.command),
+            "environment": ENVIRONMENT,
+            "start_s": 0.0 if self.rig else START_S,
+            "after": None,
+            "after_node": None,
+            "until": "end",
             "statuses": None,  # any exit status is accepted and recorded
-            "deadline_s": self.timeout.seconds, "keeps": ["**"],
-        }  # fmt: skip
+            "deadline_s": self.timeout.seconds,
+            "keeps": ["**"],
+        }
         job["traffic"] = {
-            "tool": TOOL, "length_s": self.timeout.seconds, "programs": [program],
+            "tool": TOOL,
+            "length_s": self.timeout.seconds,
+            "programs": [program],
             "files": [{"path": file.path, "mode": file.mode} for file in self.files],
-        }  # fmt: skip
+        }
         return job
 
     def guest(self, root: rootfs.RootFs) -> GuestRoot:
@@ -153,9 +161,14 @@ class Outcome:
 
 
 def execute(
-    wanted: Execution, kernel: Kernel, root: rootfs.RootFs, target: Path,
-    warnings: Iterable[str] = (), hang_s: float = vm.HANG_S, keep: Path | None = None,
-) -> Outcome:  # fmt: skip
+    wanted: Execution,
+    kernel: Kernel,
+    root: rootfs.RootFs,
+    target: Path,
+    warnings: Iterable[str] = (),
+    hang_s: float = vm.HANG_S,
+    keep: Path | None = None,
+) -> Outcome:
     """Do the execution `wanted`; its outcome goes into the folder `target`, which must not exist.
 
     `warnings` go into the record, `hang_s` is passed to `vm.run`, and `keep` is a folder for the

@@ -223,10 +223,12 @@ def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[
         raise errors.DamagedData(what, str(path), f"move it to its place, {named}")
     data = datafile.beside(path)
     return {
-        "request": request, "label": label,
+        "request": request,
+        "label": label,
         "length": record["length"] if "length" in record else about.other_length(label, length),
-        "data": data.name, "reduced": datafile.MEASURES in record and not data.exists(),
-    }  # fmt: skip
+        "data": data.name,
+        "reduced": datafile.MEASURES in record and not data.exists(),
+    }
 
 
 def _run_file(root: Path, row: Mapping[str, Any]) -> RunFile:
@@ -234,7 +236,13 @@ def _run_file(root: Path, row: Mapping[str, Any]) -> RunFile:
     provenance = root / f"{request['run']}.json"
     same = {name: request[name] for name in ("paper", "link", "qdisc", "cc", "seed", "run")}
     return RunFile(
-        **same, experiment=row["label"], era=era_name(request["era"], request["kernel"]),
-        data=provenance.with_name(row["data"]), provenance=provenance, length=row["length"],
-        is_reduced=row["reduced"], request=request, root=root,
-    )  # fmt: skip
+        **same,
+        experiment=row["label"],
+        era=era_name(request["era"], request["kernel"]),
+        data=provenance.with_name(row["data"]),
+        provenance=provenance,
+        length=row["length"],
+        is_reduced=row["reduced"],
+        request=request,
+        root=root,
+    )

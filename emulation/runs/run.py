@@ -60,11 +60,19 @@ def guest_packages(digest: str) -> Path:
 
 
 def execute(
-    run: Run, kernel: Kernel, root: rootfs.RootFs, data: Path,
-    on_step: Callable[[dict[str, Any]], None] = lambda step: None, keep: Path | None = None,
-    again: bool = False, stale: bool = False, on_poll: Callable[[int], None] = lambda pid: None,
-    probes: tuple[Probe, ...] = (), raw: bool = False, measure: Measure | None = None,
-) -> Result:  # fmt: skip
+    run: Run,
+    kernel: Kernel,
+    root: rootfs.RootFs,
+    data: Path,
+    on_step: Callable[[dict[str, Any]], None] = lambda step: None,
+    keep: Path | None = None,
+    again: bool = False,
+    stale: bool = False,
+    on_poll: Callable[[int], None] = lambda pid: None,
+    probes: tuple[Probe, ...] = (),
+    raw: bool = False,
+    measure: Measure | None = None,
+) -> Result:
     """Do `run` unless the folder `data` has it already.
 
     `on_step` gets each line of the guest's status, `on_poll` is passed to `vm.run`, and `keep` is a
@@ -192,11 +200,14 @@ def warnings_of(run: Run, machine: vm.Machine) -> list[str]:
 
 
 def boot(
-    run: Run, machine: vm.Machine, folder: Path,
+    run: Run,
+    machine: vm.Machine,
+    folder: Path,
     on_step: Callable[[dict[str, Any]], None] = lambda step: None,
-    on_poll: Callable[[int], None] = lambda pid: None, probes: tuple[Probe, ...] = (),
+    on_poll: Callable[[int], None] = lambda pid: None,
+    probes: tuple[Probe, ...] = (),
     raw: bool = False,
-) -> vm.Ending:  # fmt: skip
+) -> vm.Ending:
     """Do `run` in the empty `folder`, and reduce what it leaves in `folder/job/out`.
 
     Raises an `EmulationError` that names the cause if it fails.
@@ -243,9 +254,13 @@ def _remove(record: Path, but: Collection[Path] = ()) -> None:
 
 
 def _measured(
-    run: Run, record: dict[str, Any], data: Path, more: Mapping[str, Path], folder: Path,
+    run: Run,
+    record: dict[str, Any],
+    data: Path,
+    more: Mapping[str, Path],
+    folder: Path,
     measure: Measure,
-) -> dict[str, float]:  # fmt: skip
+) -> dict[str, float]:
     """Return what `measure` says of a run that is still in its scratch folder."""
     target, provenance = paths(run, folder / "measured")
     provenance.parent.mkdir(parents=True)

@@ -139,9 +139,13 @@ def _from(folder: Path) -> Path:
 
 
 def run(
-    suite: Sequence[Case], wanted: Execution, timeout_s: float, scratch: Path,
-    execute: Callable[[Execution, Path], Outcome], keep: Path,
-) -> Iterator[Row]:  # fmt: skip
+    suite: Sequence[Case],
+    wanted: Execution,
+    timeout_s: float,
+    scratch: Path,
+    execute: Callable[[Execution, Path], Outcome],
+    keep: Path,
+) -> Iterator[Row]:
     """Yield what comes out of the tests of `suite`, whose files are those of `wanted`.
 
     `execute` does an execution in a new folder; where it fails, what was printed is in `keep`.

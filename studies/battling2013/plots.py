@@ -26,9 +26,13 @@ ABSTRACT: Final = "the abstract"
 
 
 def cells(
-    table: pd.DataFrame, titles: Mapping[str, str], shown: Mapping[str, Sequence[str]],
-    settings: Sequence[Setting], families: Families, palette: Palette,
-) -> Figure:  # fmt: skip
+    table: pd.DataFrame,
+    titles: Mapping[str, str],
+    shown: Mapping[str, Sequence[str]],
+    settings: Sequence[Setting],
+    families: Families,
+    palette: Palette,
+) -> Figure:
     """Draw two panels per experiment, its two quantities, in each a row per qdisc.
 
     `table` is from metrics.means by experiment, era, cc and qdisc; `titles` are those of the
@@ -64,9 +68,11 @@ def in_families(families: Families) -> list[str]:
 
 
 def abstract(
-    table: pd.DataFrame, rows: Sequence[str], stated: Mapping[str, tuple[float, float]],
+    table: pd.DataFrame,
+    rows: Sequence[str],
+    stated: Mapping[str, tuple[float, float]],
     palette: Palette,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw the abstract's numbers in each setting: a panel per number, a row per setting.
 
     `table` is from metrics.means by `row`, the setting's name. The hollow marker and its range are

@@ -14,9 +14,11 @@ NOTHING: Final = "–"
 
 
 def by_case(
-    claims: Iterable[Claim], runs: Iterable[RunFile],
-    measure: Callable[[RunFile], Mapping[str, float]], undone: pd.DataFrame,
-) -> pd.DataFrame:  # fmt: skip
+    claims: Iterable[Claim],
+    runs: Iterable[RunFile],
+    measure: Callable[[RunFile], Mapping[str, float]],
+    undone: pd.DataFrame,
+) -> pd.DataFrame:
     """Return a row per claim: its case, the bounds, and for each kernel of `runs` the mean of the
     seeds, also of `undone` (linux, case, value)."""
     of_kernel: dict[str, list[Mapping[str, float]]] = {}

@@ -67,9 +67,14 @@ def cell(metric: str, experiment: str, aqm: str, target: int = 5, more: str = ""
 
 
 def lower(
-    metric: str, aqm: str, others: tuple[str, ...], experiments: tuple[str, ...],
-    targets: int | tuple[int, ...] = 5, *, factor: float | None = None,
-) -> Every:  # fmt: skip
+    metric: str,
+    aqm: str,
+    others: tuple[str, ...],
+    experiments: tuple[str, ...],
+    targets: int | tuple[int, ...] = 5,
+    *,
+    factor: float | None = None,
+) -> Every:
     """The AQM has less than each of `others`, at most `factor` times it where given."""
     less_of = cell(metric, experiments, aqm, targets)
     return every(*below(less_of, cell(metric, experiments, others, targets), factor))

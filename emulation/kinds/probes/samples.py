@@ -60,9 +60,12 @@ class Rows:
         self._rows.append(row)
 
     def add_struct(
-        self, prefix: str, fields: tuple[tuple[str, str], ...], content: bytes,
+        self,
+        prefix: str,
+        fields: tuple[tuple[str, str], ...],
+        content: bytes,
         parts: Mapping[str, float] = MappingProxyType({}),
-    ) -> None:  # fmt: skip
+    ) -> None:
         """Add the struct `content` to the last row; fields that an older kernel lacks are 0.
 
         `parts` has the fields that the kernel gives as parts of a whole, and how many.

@@ -41,10 +41,11 @@ _INFO_ECN = fields(
 _CONTROLS = {
     _DIAG_VEGAS: ("vegas", fields("enabled rtt_count rtt_us min_rtt_us")),
     _DIAG_DCTCP: (
-        "dctcp", fields("enabled:u2 ce_state:u2 alpha_per_1024 acked_ecn_bytes acked_bytes")
+        "dctcp",
+        fields("enabled:u2 ce_state:u2 alpha_per_1024 acked_ecn_bytes acked_bytes"),
     ),
     _DIAG_BBR: ("bbr", fields("bw_bit_s:u8 min_rtt_us pacing_gain cwnd_gain")),
-}  # fmt: skip
+}
 _GAINS = {"pacing_gain": 256, "cwnd_gain": 256}  # BBR_UNIT
 
 

@@ -13,9 +13,15 @@ from qdisclab.emulation.model.units import Duration, Rate, Size
 
 #: Round-trip times in us.
 RTTS = {
-    "datacentre": 100, "lan": 1_000, "metro": 10_000, "regional": 30_000, "internet": 100_000,
-    "oceanic": 300_000, "satellite": 1_000_000, "interplanetary": 1_000_000_000,
-}  # fmt: skip
+    "datacentre": 100,
+    "lan": 1_000,
+    "metro": 10_000,
+    "regional": 30_000,
+    "internet": 100_000,
+    "oceanic": 300_000,
+    "satellite": 1_000_000,
+    "interplanetary": 1_000_000_000,
+}
 LINKS: dict[str, Expected] = {
     **{
         word: {"overhead": overhead, "atm": True}

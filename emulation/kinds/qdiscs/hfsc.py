@@ -13,6 +13,11 @@ def _of_class(options: dict[str, Any]) -> dict[str, Any]:
 
 
 KIND = QdiscKind(
-    "hfsc", {"default": TcOption(int, is_class=True)}, is_of_rig=True, read_back=read_back,
-    class_options=("sc", "rt", "ls", "ul"), class_needs=("sc", "rt", "ls"), of_class=_of_class,
-)  # fmt: skip
+    "hfsc",
+    {"default": TcOption(int, is_class=True)},
+    is_of_rig=True,
+    read_back=read_back,
+    class_options=("sc", "rt", "ls", "ul"),
+    class_needs=("sc", "rt", "ls"),
+    of_class=_of_class,
+)

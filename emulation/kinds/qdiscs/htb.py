@@ -11,7 +11,11 @@ def read_back(options: dict[str, Any]) -> tuple[dict[str, Any], dict[str, float]
 
 
 KIND = QdiscKind(
-    "htb", {"default": TcOption(int, is_class=True)}, is_of_rig=True, read_back=read_back,
-    class_options=("rate", "ceil", "burst", "cburst", "prio", "quantum"), class_needs=("rate",),
+    "htb",
+    {"default": TcOption(int, is_class=True)},
+    is_of_rig=True,
+    read_back=read_back,
+    class_options=("rate", "ceil", "burst", "cburst", "prio", "quantum"),
+    class_needs=("rate",),
     of_class=lambda options: {"ceil": options["rate"], **options},
-)  # fmt: skip
+)

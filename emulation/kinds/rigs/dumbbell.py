@@ -127,9 +127,14 @@ class Dumbbell(BottleneckRig):
         return [*wires, Wire(Port(switch, f"{switch}-0", "", edge), router)]
 
     def _whole(
-        self, name: str, middle: tuple[str, ...], wires: tuple[Wire, ...], observed: Iterable[Port],
-        device: str = "eth0", media: tuple[Medium, ...] = (),
-    ) -> Topology:  # fmt: skip
+        self,
+        name: str,
+        middle: tuple[str, ...],
+        wires: tuple[Wire, ...],
+        observed: Iterable[Port],
+        device: str = "eth0",
+        media: tuple[Medium, ...] = (),
+    ) -> Topology:
         """Return the rig with its hosts around `middle`, receivers on `device`."""
         senders, receivers = ([n for _, n in self._hosts(of)] for of in ("sender", "receiver"))
         ends = [*((host, "eth0") for host in senders), *((host, device) for host in receivers)]

@@ -275,9 +275,13 @@ class Nodes(RigSection):
         return addresses.by_name(self._places())
 
     def _egress(
-        self, end: EgressSection | None, wire: Rate | None, link: Link | None,
-        queues: Mapping[Rate, Qdisc], words: Mapping[str, str],
-    ) -> egress.Egress:  # fmt: skip
+        self,
+        end: EgressSection | None,
+        wire: Rate | None,
+        link: Link | None,
+        queues: Mapping[Rate, Qdisc],
+        words: Mapping[str, str],
+    ) -> egress.Egress:
         fastest = wire or self.edge_rate
         if end is None:
             return egress.Shaper(fastest, egress.EDGE_BURST, egress.SHAPER_LIMIT)

@@ -136,8 +136,10 @@ class EntrySection(Section):
             if name in _RATES:
                 value = queue.rate_of(value, link)
             elif name in _CURVES:
-                m1, m2 = (Rate(0) if rate is None else queue.rate_of(rate, link)
-                          for rate in (value.m1, value.m2))  # fmt: skip
+                m1, m2 = (
+                    Rate(0) if rate is None else queue.rate_of(rate, link)
+                    for rate in (value.m1, value.m2)
+                )
                 value = Curve(m1, value.d or Duration(0), m2)
             options.append((name, value))
         parent = self.parent or f"{self.class_.partition(':')[0]}:"
@@ -152,10 +154,13 @@ class EntrySection(Section):
 
 
 def build(
-    entries: Sequence[EntrySection], ingress: Sequence[EntrySection] | None,
-    link: topology.Link | None, queues: Mapping[Rate, Qdisc],
-    words: Mapping[str, str] = MappingProxyType({}), wire: Rate | None = None,
-) -> Tree:  # fmt: skip
+    entries: Sequence[EntrySection],
+    ingress: Sequence[EntrySection] | None,
+    link: topology.Link | None,
+    queues: Mapping[Rate, Qdisc],
+    words: Mapping[str, str] = MappingProxyType({}),
+    wire: Rate | None = None,
+) -> Tree:
     """Return the tree, with the one for arriving packets; `queues` maps rates to tested qdiscs.
 
     `words` are addresses for the names in filters, `wire` is the rate of the wire. Raises

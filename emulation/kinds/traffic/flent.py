@@ -127,13 +127,18 @@ class Flent(TrafficSection):
         """Return flent's command, the servers, and the RTT of the idle path."""
         rtts = zip(topology.port(self.server).ips, run.base_rtts, strict=True)
         return {
-            "tool": "live" if run.watched else "flent", "test": self.test, "title": run.id,
-            "length_s": run.length.seconds, "step_s": self.step.seconds,
+            "tool": "live" if run.watched else "flent",
+            "test": self.test,
+            "title": run.id,
+            "length_s": run.length.seconds,
+            "step_s": self.step.seconds,
             "start_jitter_us": round(self.start_jitter.us),
-            "client": self.client, "server": self.server, "servers": list(self.servers),
+            "client": self.client,
+            "server": self.server,
+            "servers": list(self.servers),
             "options": dict(self.options),
             "hosts": [{"address": address, "base_rtt_ms": rtt.ms} for address, rtt in rtts],
-        }  # fmt: skip
+        }
 
     def record(
         self, run: Run, out: Path, steps: list[dict[str, Any]], qdiscs: dict[str, Any]

@@ -123,9 +123,12 @@ class ClientSection(Section):
             )
             after = AfterSection.model_validate({**(port or {}), "on": self.to})
         yield CommandSection(
-            name=name, node=self.from_, command=[*client, *self.options],
-            start=self.start, after=after,
-        )  # fmt: skip
+            name=name,
+            node=self.from_,
+            command=[*client, *self.options],
+            start=self.start,
+            after=after,
+        )
 
 
 class IperfSection(ClientSection):

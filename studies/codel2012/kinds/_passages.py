@@ -68,8 +68,11 @@ def read(run: Run, place: Place, path: Path) -> Passages:
                 "source": _sources(table),
             }
         ),
-        load, DIRECTIONS[place], run.length.nanoseconds, _capacity_bits(run, place, rates),
-    )  # fmt: skip
+        load,
+        DIRECTIONS[place],
+        run.length.nanoseconds,
+        _capacity_bits(run, place, rates),
+    )
 
 
 def _capacity_bits(run: Run, place: Place, changes: list[tuple[float, float]]) -> float:

@@ -50,6 +50,11 @@ def of(there: passages.Passages, step_ns: int) -> pd.DataFrame:
 
 
 KIND = ProbeKind(
-    "steps", "steps[:NODE INTERFACE]", QUEUE, queue.first_place, words=2, write=write,
+    "steps",
+    "steps[:NODE INTERFACE]",
+    QUEUE,
+    queue.first_place,
+    words=2,
+    write=write,
     table="parquet",
-)  # fmt: skip
+)

@@ -68,8 +68,10 @@ def delays(edge: pd.DataFrame, palette: Palette) -> Figure:
     """Draw a row per link and direction: delays, drops and bytes sent; `edge` is from summary."""
     cells = edge.assign(
         row=edge["link"].str.partition("/")[0] + " Mbit/s, " + edge["direction"].map(WAYS),
-        filled=edge["qdisc"] != LARGER, qdisc=edge["family"], none=np.nan,
-    )  # fmt: skip
+        filled=edge["qdisc"] != LARGER,
+        qdisc=edge["family"],
+        none=np.nan,
+    )
     parts = [
         cells.assign(quantity=title, mean=cells[mean], ci_low=cells[low], ci_high=cells[high])
         for title, (mean, low, high) in SHOWN.items()

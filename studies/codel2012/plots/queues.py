@@ -30,9 +30,14 @@ def color(family: str, palette: Palette) -> str:
 
 
 def boxes(
-    table: pd.DataFrame, palette: Palette, *, by: str, ticks: Mapping[object, str], title: str,
+    table: pd.DataFrame,
+    palette: Palette,
+    *,
+    by: str,
+    ticks: Mapping[object, str],
+    title: str,
     values: Sequence[str] = ("median_ms", "utilisation_percent"),
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw a panel per value, and in it for each of `ticks` a box per qdisc over all of its runs.
 
     `table` is from queues.read_runs; `ticks` maps the values of the column `by`, in their order, to
@@ -77,9 +82,12 @@ def _bands(axes: Axes, labels: Sequence[str], palette: Palette) -> None:
 
 
 def dynamic(
-    runs: Mapping[str, pd.DataFrame], rates: Sequence[tuple[float, float]], palette: Palette, *,
+    runs: Mapping[str, pd.DataFrame],
+    rates: Sequence[tuple[float, float]],
+    palette: Palette,
+    *,
     buffers: Mapping[str, str],
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw queue delay and kilobytes over time, a column per buffer, as codel2012 Fig. 7.
 
     `runs`: qdisc -> a table of queues.steps; `rates`: (from when in s, Mbit/s), the last one until

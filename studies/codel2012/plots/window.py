@@ -184,9 +184,13 @@ def draw_pipe(axes: Axes, connection: Connection, at_ms: float, palette: Palette
 
 
 def _walls(
-    axes: Axes, sender: tuple[float, float], there: float, thin: float, high: float,
+    axes: Axes,
+    sender: tuple[float, float],
+    there: float,
+    thin: float,
+    high: float,
     palette: Palette,
-) -> None:  # fmt: skip
+) -> None:
     """Draw sender, receiver, the links between as wide as they are fast, and the way back.
 
     `sender` has its right and its left wall.
@@ -214,9 +218,13 @@ def _walls(
 
 
 def _names(
-    axes: Axes, connection: Connection, sender_at: float, there: float, room: float,
+    axes: Axes,
+    connection: Connection,
+    sender_at: float,
+    there: float,
+    room: float,
     palette: Palette,
-) -> None:  # fmt: skip
+) -> None:
     """Write what is what, and how fast."""
     high = connection.packet_ms / connection.edge_ms
     bits = 8 * float(connection.packets["bytes"].iloc[0])

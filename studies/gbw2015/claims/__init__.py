@@ -15,8 +15,10 @@ RULES: Final[dict[str, Rule]] = {
 
 VARIATIONS: Final = (
     Variation(
-        era="2014d", instead="2014d", experiments={"wifi_rrul": "wifi_rrul_at_once"},
+        era="2014d",
+        instead="2014d",
+        experiments={"wifi_rrul": "wifi_rrul_at_once"},
         source="a station gets the frames of an A-MPDU at once (docs/wifi.md)",
     ),
-)  # fmt: skip
+)
 """What the testbed had and the era does not, one of each experiment."""

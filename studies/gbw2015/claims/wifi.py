@@ -67,10 +67,12 @@ def _web_order(wire: str, air: str) -> Condition:
     return every(
         same_order(there, here, low=0.8),
         *widening(
-            cells(web.FETCH, wire, LINK, NEW_AQM), cells(web.FETCH, wire, LINK, FQ),
-            cells(web.FETCH, air, LINK, NEW_AQM), cells(web.FETCH, air, LINK, FQ),
+            cells(web.FETCH, wire, LINK, NEW_AQM),
+            cells(web.FETCH, wire, LINK, FQ),
+            cells(web.FETCH, air, LINK, NEW_AQM),
+            cells(web.FETCH, air, LINK, FQ),
         ),
-    )  # fmt: skip
+    )
 
 
 #: Of what is left of latency under a managed queue, most is below the qdiscs.

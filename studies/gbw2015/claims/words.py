@@ -46,10 +46,14 @@ def in_rrul(metric: str, link: str, qdisc: str, experiment: str = "rrul") -> Qua
 
 
 def order(
-    metric: str, smaller: tuple[str, ...], greater: tuple[str, ...],
-    links: tuple[str, ...] = LINKS, *, experiments: tuple[str, ...] = ("rrul",),
+    metric: str,
+    smaller: tuple[str, ...],
+    greater: tuple[str, ...],
+    links: tuple[str, ...] = LINKS,
+    *,
+    experiments: tuple[str, ...] = ("rrul",),
     factor: float | None = None,
-) -> Every:  # fmt: skip
+) -> Every:
     """Each of the qdiscs `smaller` has less than each of `greater` on each of `links`, or, where
     there is a `factor`, at most so many times it."""
     less_of = in_rrul(metric, links, smaller, experiments)

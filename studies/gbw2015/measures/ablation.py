@@ -28,9 +28,15 @@ QUANTITIES: Final = {  # metric -> what it is, and its unit
 
 
 def find_ablation(
-    root: Path, paper: str, experiment: str, *, qdiscs: Sequence[str], ccs: Sequence[str],
-    link: str, length: str = "",
-) -> list[RunFile]:  # fmt: skip
+    root: Path,
+    paper: str,
+    experiment: str,
+    *,
+    qdiscs: Sequence[str],
+    ccs: Sequence[str],
+    link: str,
+    length: str = "",
+) -> list[RunFile]:
     """Return the runs of `eras_of`, whole or as their measures; DataError if there is none."""
     require_texts("qdiscs", qdiscs)
     wanted = {qdisc: eras_of(qdisc) for qdisc in qdiscs}

@@ -66,9 +66,11 @@ def beside(rrul: Sequence[RunFile], fairness: Sequence[RunFile], folder: Path) -
 
 
 def by_era(
-    runs: Sequence[RunFile], paths: Mapping[str, str], stand_ins: Mapping[str, Sequence[str]],
+    runs: Sequence[RunFile],
+    paths: Mapping[str, str],
+    stand_ins: Mapping[str, Sequence[str]],
     folder: Path,
-) -> dict[str, pd.DataFrame]:  # fmt: skip
+) -> dict[str, pd.DataFrame]:
     """Return `beside` of each era of `paths`, which maps it to what it is called.
 
     Where an era has no flows of unlike round trips over a link, those of the first of its

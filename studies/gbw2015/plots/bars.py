@@ -17,9 +17,14 @@ from qdisclab.analysis.runs.settings import Setting, of_setting
 
 
 def bars(
-    per_run: pd.DataFrame, value: str, settings: Sequence[Setting], palette: Palette, *, label: str,
+    per_run: pd.DataFrame,
+    value: str,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    label: str,
     reference: float | None = None,
-) -> Figure:  # fmt: skip
+) -> Figure:
     """Draw a bar per qdisc: the mean of the column `value` over runs and their standard deviation.
 
     Each run is a dot. A dashed line is at `reference`.
@@ -49,9 +54,16 @@ def bars(
 
 
 def grouped_bars(
-    cells: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *, by: str,
-    names: Sequence[str], title: str, label: str, published: pd.DataFrame | None = None,
-) -> Figure:  # fmt: skip
+    cells: pd.DataFrame,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    by: str,
+    names: Sequence[str],
+    title: str,
+    label: str,
+    published: pd.DataFrame | None = None,
+) -> Figure:
     """Draw a group of bars per qdisc, a bar for each of `names` in the column `by`, pale to full.
 
     Bars are means over runs with their standard deviations. `published` is from

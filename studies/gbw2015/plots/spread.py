@@ -18,9 +18,14 @@ DODGE = 0.16  # of the two directions, in rows
 
 
 def seed_spread(
-    couples: pd.DataFrame, together: pd.DataFrame, starts: pd.DataFrame, means: pd.DataFrame,
-    palette: Palette, *, jitter_ms: float,
-) -> Figure:  # fmt: skip
+    couples: pd.DataFrame,
+    together: pd.DataFrame,
+    starts: pd.DataFrame,
+    means: pd.DataFrame,
+    palette: Palette,
+    *,
+    jitter_ms: float,
+) -> Figure:
     """Draw whether seeds repeat one trace, whether flows go in step, when they start, and how far
     apart the means of runs are; a row per qdisc.
 

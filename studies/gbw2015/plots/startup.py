@@ -19,11 +19,15 @@ from ..measures.startup import CODEL, FEWEST, INTERVAL_S, RRUL, dropping_state, 
 FLOOD: Final[dict[str, Any]] = {"linewidth": 5.0}  # behind RRUL and the law
 FLOOD_SHARE: Final = 0.4  # of CoDel's colour, the rest is paper: runs cover each other
 LABELS: Final = (
-    "Wait in the queue (ms)", "Packets dropped (%)", "Drops of CoDel's\nfirst dropping state",
-)  # fmt: skip
+    "Wait in the queue (ms)",
+    "Packets dropped (%)",
+    "Drops of CoDel's\nfirst dropping state",
+)
 TIMES: Final = (
-    "", "Time since RRUL's uploads began (s)", "Time since 0.1 s before the first drop (s)",
-)  # fmt: skip
+    "",
+    "Time since RRUL's uploads began (s)",
+    "Time since 0.1 s before the first drop (s)",
+)
 
 
 def start(table: pd.DataFrame, palette: Palette) -> Figure:

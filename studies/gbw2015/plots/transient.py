@@ -14,9 +14,13 @@ from qdisclab.analysis.runs.settings import Setting, of_setting
 
 
 def latency_time(
-    curves: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *,
-    load_starts_s: float = 5, published: pd.DataFrame | None = None,
-) -> Figure:  # fmt: skip
+    curves: pd.DataFrame,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    load_starts_s: float = 5,
+    published: pd.DataFrame | None = None,
+) -> Figure:
     """Draw latency over time of one link, a panel per setting: one line per qdisc.
 
     `curves` is from transient.latency_over_time. The band is the confidence interval of the

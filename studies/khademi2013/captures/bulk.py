@@ -21,9 +21,15 @@ WIFI_TICKS = 10
 
 
 def reduce(
-    out: Path, topology: Topology, about: About, number: int, base_rtt: Duration, *,
-    both_ways: bool = False, pinged: bool = False,
-) -> flows.Reduced:  # fmt: skip
+    out: Path,
+    topology: Topology,
+    about: About,
+    number: int,
+    base_rtt: Duration,
+    *,
+    both_ways: bool = False,
+    pinged: bool = False,
+) -> flows.Reduced:
     """Reduce what a guest left in `out` after `number` flows and, `both_ways`, as many back.
 
     Raises what `flows.read` raises.

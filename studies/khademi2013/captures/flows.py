@@ -124,9 +124,16 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
         table[table["sender"].isin(wired) & (table["port"] != rings.PING)] for table in (data, back)
     )
     return Flows(
-        queue, queued, len(rtt_ns), delivered, totals, flights(*outward), during(samples, began_ns),
-        read_pings(out, data[data["port"] == rings.PING], began_ns), began_ns,
-    )  # fmt: skip
+        queue,
+        queued,
+        len(rtt_ns),
+        delivered,
+        totals,
+        flights(*outward),
+        during(samples, began_ns),
+        read_pings(out, data[data["port"] == rings.PING], began_ns),
+        began_ns,
+    )
 
 
 def with_exits(followed: Followed) -> pd.DataFrame:

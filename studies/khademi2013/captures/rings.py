@@ -24,10 +24,17 @@ FRAME_BYTES = 128
 ECHO_REPLY, ECHO_REQUEST = 0, 8  # types of ICMP
 PING = 0  # in place of a port
 
-_RING_HEADER = np.dtype([
-    ("status", "<u4"), ("length", "<u4"), ("captured", "<u4"), ("mac", "<u2"), ("net", "<u2"),
-    ("seconds", "<u4"), ("nanoseconds", "<u4"),
-])  # fmt: skip
+_RING_HEADER = np.dtype(
+    [
+        ("status", "<u4"),
+        ("length", "<u4"),
+        ("captured", "<u4"),
+        ("mac", "<u2"),
+        ("net", "<u2"),
+        ("seconds", "<u4"),
+        ("nanoseconds", "<u4"),
+    ]
+)
 
 
 def ring(out: Path, place: Place) -> Path:

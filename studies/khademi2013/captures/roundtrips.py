@@ -29,8 +29,10 @@ def round_trips(data: pd.DataFrame, back: pd.DataFrame) -> pd.DataFrame:
                 "begins": there.index,
             }
         ),
-        left_on="time_ns", right_on="arrived_ns", by=flow,
-    ).dropna(subset="begins")  # fmt: skip
+        left_on="time_ns",
+        right_on="arrived_ns",
+        by=flow,
+    ).dropna(subset="begins")
     pairs = pairs.drop_duplicates("begins", keep="first")
     pairs = pairs.astype({"begins": "int64", "there_ns": "int64"})
     pairs["rtt_ns"] = pairs["there_ns"] + pairs["time_ns_then"] - pairs["time_ns"]

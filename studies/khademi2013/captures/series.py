@@ -60,15 +60,23 @@ def content(
     local, other = ("receiver1", "sender1") if wireless else ("sender1", "receiver1")
     streams = {"download_streams": down, "upload_streams": up}
     return flent.content(
-        about, results, {name: str(number) for name, number in streams.items() if number},
+        about,
+        results,
+        {name: str(number) for name, number in streams.items() if number},
         raw_values=raw_values,
         series={
             name: {"UNITS": "Mbits/s", "RUNNER": "iperf", "STARTED": float(started.loc[index])}
             for index, name in enumerate(series)
         },
-        decimals=DECIMALS, T0=began, TIME=began, HOST=other, HOSTS=[other], LOCAL_HOST=local,
-        IP_VERSION=4, FAILED_RUNNERS=0,
-    )  # fmt: skip
+        decimals=DECIMALS,
+        T0=began,
+        TIME=began,
+        HOST=other,
+        HOSTS=[other],
+        LOCAL_HOST=local,
+        IP_VERSION=4,
+        FAILED_RUNNERS=0,
+    )
 
 
 def _rtt_ms(about: flent.About, packets: pd.DataFrame, flows: int, base_rtt: Duration) -> Series:

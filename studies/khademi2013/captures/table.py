@@ -91,9 +91,11 @@ def write(table: pd.DataFrame, path: Path, downloads: int | None = None) -> None
     if downloads is not None:
         elsewhere_ms = table["elsewhere_100us"] // _MS
         stored = table.assign(
-            arrived_ms=table["arrived_100us"] // _MS, left_ms=table["left_100us"] // _MS,
-            up=table["flow"] >= downloads, elsewhere_2ms=(elsewhere_ms + 1) // 2,
-        )  # fmt: skip
+            arrived_ms=table["arrived_100us"] // _MS,
+            left_ms=table["left_100us"] // _MS,
+            up=table["flow"] >= downloads,
+            elsewhere_2ms=(elsewhere_ms + 1) // 2,
+        )
     for name in schema.names:
         if "_after_" in name:
             times = stored[name.replace("_after", "")].dropna()

@@ -22,9 +22,14 @@ MANY: Final = 6  # more groups than this have their names turned
 
 
 def whisker_boxes(
-    quantiles: pd.DataFrame, settings: Sequence[Setting], palette: Palette, *, quantity: str,
-    title: str, marked: dict[str, float] | None = None,
-) -> Figure:  # fmt: skip
+    quantiles: pd.DataFrame,
+    settings: Sequence[Setting],
+    palette: Palette,
+    *,
+    quantity: str,
+    title: str,
+    marked: dict[str, float] | None = None,
+) -> Figure:
     """Draw boxes of one quantity, grouped along x, a colour a qdisc; one panel per setting.
 
     `quantiles` is from sensitivity.boxes, with cc. `marked` has a value for names of x, drawn as a

@@ -39,8 +39,13 @@ class Pairs(Programs):
             what = f"{flows} flows are not the same number for each of {senders} senders"
             raise Flaws((("flows",), what, "write a multiple"))
         clients = [
-            {"kind": "iperf", "name": f"pair{number}", "from": f"sender{number}",
-             "to": f"receiver{number}", "options": ["-P", f"{flows // senders}"]}
+            {
+                "kind": "iperf",
+                "name": f"pair{number}",
+                "from": f"sender{number}",
+                "to": f"receiver{number}",
+                "options": ["-P", f"{flows // senders}"],
+            }
             for number in range(1, senders + 1)
-        ]  # fmt: skip
+        ]
         return value | {"programs": clients}

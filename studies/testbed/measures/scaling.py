@@ -25,12 +25,18 @@ SCALING: Final = pa.DataFrameSchema(
         **{
             name: pa.Column(float, pa.Check.gt(0))
             for name in (
-                "length_s", "wall_s", "virtual_s", "cpu_s", "packets", "hops", "memory_mib",
+                "length_s",
+                "wall_s",
+                "virtual_s",
+                "cpu_s",
+                "packets",
+                "hops",
+                "memory_mib",
             )
         },
     },
     strict=True,
-)  # fmt: skip
+)
 """One row per cell, medians over its repeats; `joined`: superpackets cross the rig whole."""
 
 
@@ -128,8 +134,10 @@ def where_it_ends(table: pd.DataFrame) -> list[str]:
     """Return sentences: where a guest falls behind real time, and what superpackets change."""
     sentences = []
     for sweep, of, unit in (
-        ("rate", "rate_mbit_s", "Mbit/s"), ("flows", "flows", "flows"), ("hosts", "hosts", "hosts"),
-    ):  # fmt: skip
+        ("rate", "rate_mbit_s", "Mbit/s"),
+        ("flows", "flows", "flows"),
+        ("hosts", "hosts", "hosts"),
+    ):
         rows = table[table["sweep"] == sweep].sort_values(of)
         slow = rows[rows["core_factor"] < 1]
         if not rows.empty:

@@ -116,9 +116,13 @@ def exchange_us(phy: Phy, payload: int, frames: int = 1, protection: str = "none
 
 
 def single_sender_mbit_s(
-    phy: Phy, payload: int, frames: int = 1, aifsn: int = 2, cw_min: int = 15,
+    phy: Phy,
+    payload: int,
+    frames: int = 1,
+    aifsn: int = 2,
+    cw_min: int = 15,
     protection: str = "none",
-) -> float:  # fmt: skip
+) -> float:
     """Return the goodput of a saturated sender without loss: AIFS, mean backoff, an exchange."""
     idle = SIFS_US[phy.band_ghz] + (aifsn + cw_min / 2) * phy.slot_us
     return 8 * payload * frames / (idle + exchange_us(phy, payload, frames, protection))

@@ -101,9 +101,12 @@ def airtime(three: pd.DataFrame, palette: Palette) -> Figure:
     rows = three.set_index(three["below"].map(_SCHEDULES))
     colors: list[Any] = [palette.color(qdisc) for qdisc in ("codel", "fq_codel", "pie")]
     for axes, quantity, scale, label in zip(
-        axes_of[0], ("_airtime", ""), (100, 1),
-        ("Share of the air time (%)", "TCP goodput (Mbit/s)"), strict=True,
-    ):  # fmt: skip
+        axes_of[0],
+        ("_airtime", ""),
+        (100, 1),
+        ("Share of the air time (%)", "TCP goodput (Mbit/s)"),
+        strict=True,
+    ):
         names = [f"{name}{quantity}" for name in _STATIONS]
         ends = [[(rows[f"{name}{end}"] - rows[name]).abs() for end in ("_low", "_high")]
                 for name in names]  # fmt: skip
