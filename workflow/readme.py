@@ -226,8 +226,8 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
 
 def eras_table(claims: list[dict[str, Any]]) -> str:
     """Return the verdicts of the paper's eras beside each other: those that count, the same with
-    nothing explained, and with each variation in its place throughout; then each era, for the
-    statements that its own runs decide, and what counts of these where that differs."""
+    nothing explained, and with each variation in its place throughout; then each single era, for
+    the statements that its own runs decide, and what counts of these where that differs."""
     own = {
         claim["id"]: claim
         for claim in claims
@@ -245,7 +245,7 @@ def eras_table(claims: list[dict[str, Any]]) -> str:
                 plain[name] = verdict
                 for variation, other in judgement["varied"].items():
                     varied.setdefault(variation, {})[name] = other
-            if not judgement["era"].startswith(DEFAULT_ERA):
+            if not judgement["era"].startswith(DEFAULT_ERA) and " or " not in judgement["era"]:
                 eras.setdefault(judgement["era"], {})[name] = verdict
     groups = {"what counts": [claim["verdict"] for claim in own.values()]}
     if varied:

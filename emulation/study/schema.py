@@ -181,6 +181,11 @@ def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ..
     return pairs
 
 
+def settings_of_network(value: Any) -> tuple[tuple[str, str], ...]:
+    """Return a mapping of sysctls to settings as pairs; raise `Flaws`."""
+    return _of_network(_settings(value))
+
+
 class _Read:
     """How a quantity is read, checked and, for editors, described: an annotation of its type."""
 

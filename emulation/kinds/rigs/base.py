@@ -4,14 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import (
-    AfterValidator,
-    Field,
-    PlainValidator,
-    TypeAdapter,
-    ValidationInfo,
-    WithJsonSchema,
-)
+from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
 
 from qdisclab.emulation.model import era as eras
 from qdisclab.emulation.model.qdisc import Qdisc
@@ -19,6 +12,7 @@ from qdisclab.emulation.model.sysctls import CONTROL
 from qdisclab.emulation.model.topology import Link, Port, Topology
 from qdisclab.emulation.model.units import Duration, Rate
 from qdisclab.emulation.model.wifi import Wifi
+from qdisclab.emulation.study import schema
 from qdisclab.emulation.study.schema import Flaws, LinkRate, Section, Settings, Sysctls, unknown
 
 
@@ -41,16 +35,14 @@ def _no_control(settings: Settings) -> Settings:
     return settings
 
 
-_SYSCTLS: TypeAdapter[Any] = TypeAdapter(Sysctls)
-
-
 def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
     """Return a mapping of hosts to their settings as pairs."""
     if isinstance(value, tuple):  # read already
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write the names of hosts with settings below them"))
-    return tuple((str(name), _SYSCTLS.validate_python(own)) for name, own in value.items())
+    named = ((str(name), settings) for name, settings in value.items())
+    return tuple(schema.read_each(named, schema.settings_of_network).items())
 
 
 _OF_HOSTS = WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}})

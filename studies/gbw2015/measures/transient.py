@@ -92,12 +92,12 @@ def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
     return table[["figure", "link", "qdisc", "at", "time_s", *values]]
 
 
-def transient_metrics(data: Dataset, *, until_s: float) -> pd.DataFrame:
+def transient_metrics(data: Dataset, *, until_s: float, tail_s: float = 5) -> pd.DataFrame:
     """Return one row per cell of how latency rises as load starts, for the table beside the figure.
 
     CELL, n_seeds; peak_ms and peak_after_s (highest point of the point-wise mean, and how long
     after the load's start); mean_ms with ci_low_ms and ci_high_ms (mean over the loaded
-    part until `until_s`); tail_ms (mean over its last 5 s). All are round trips with
+    part until `until_s`); tail_ms (mean over its last `tail_s` seconds). All are round trips with
     the base path included. Of the paper's figure only a spike of about 250 ms of PIE at 10 Mbit/s
     is given in numbers (Sec. 6.2.1).
     """
@@ -112,7 +112,7 @@ def transient_metrics(data: Dataset, *, until_s: float) -> pd.DataFrame:
     peaks = points.loc[cells["rtt_ms"].idxmax(), [*CELL, "rtt_ms", "time_s"]]
     peaks = peaks.rename(columns={"rtt_ms": "peak_ms", "time_s": "peak_after_s"})
     peaks["peak_after_s"] -= delay_s
-    late = points[points["time_s"] > until_s - 5].groupby(list(CELL), observed=True)["rtt_ms"]
+    late = points[points["time_s"] > until_s - tail_s].groupby(list(CELL), observed=True)["rtt_ms"]
     tail = late.agg(lambda values: values.mean()).rename("tail_ms")
     names = {"mean": "mean_ms", "ci_low": "ci_low_ms", "ci_high": "ci_high_ms"}
     spread = means(per_run, CELL, ["rtt_ms"]).rename(columns=names)

@@ -15,7 +15,7 @@ from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation.config.catalogue import experiment
 from qdisclab.emulation.kinds.traffic.program import IperfSection
 from qdisclab.emulation.kinds.traffic.programs import Programs
-from studies.rfc7928.measures import joined, shares
+from studies.rfc7928 import measures
 from tests.data import provenances
 
 
@@ -30,7 +30,7 @@ def run_of(folder: Path, **printed: str) -> RunFile:
 
 
 def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:
-    found = shares.measure(run_of(tmp_path, first="   2.00 \n", second="6.00\n"))
+    found = measures.shares(run_of(tmp_path, first="   2.00 \n", second="6.00\n"))
     assert found == {
         "goodput_first_mbit_s": 2.0, "goodput_second_mbit_s": 6.0, "jain_index": 0.8,
     }  # fmt: skip
@@ -39,7 +39,7 @@ def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:
 @pytest.mark.parametrize("printed", [{"first": "2.00"}, {"first": "2.00", "second": "refused"}])
 def test_a_flow_without_a_throughput_is_an_error(tmp_path: Path, printed: dict[str, str]) -> None:
     with pytest.raises(DataError, match="no throughput of two netperfs"):
-        shares.measure(run_of(tmp_path, **printed))
+        measures.shares(run_of(tmp_path, **printed))
 
 
 def replies(*rtts_ms: float) -> str:
@@ -50,13 +50,13 @@ def replies(*rtts_ms: float) -> str:
 
 def test_delays_are_those_after_flows_join_and_leave(tmp_path: Path) -> None:
     rtts = [50.0] * 20 + [70.0] * 10 + [500.0] * 10 + [55.0] * 10 + [900.0] * 10
-    found = joined.measure(run_of(tmp_path, probe=replies(*rtts)))
+    found = measures.joined(run_of(tmp_path, probe=replies(*rtts)))
     assert found == pytest.approx({"after_join_ms": 20.0, "after_leave_ms": 5.0})
 
 
 def test_a_queue_that_answers_no_ping_after_others_join_is_an_error(tmp_path: Path) -> None:
     with pytest.raises(DataError, match="no answer to a ping 20 to 30 s"):
-        joined.measure(run_of(tmp_path, probe=replies(*[50.0] * 20)))
+        measures.joined(run_of(tmp_path, probe=replies(*[50.0] * 20)))
 
 
 def test_flows_join_and_leave_when_the_study_says() -> None:
@@ -65,7 +65,7 @@ def test_flows_join_and_leave_when_the_study_says() -> None:
     many = traffic.programs[1]
     assert isinstance(many, IperfSection)
     lasts = float(many.options[many.options.index("-t") + 1])
-    assert (many.start.seconds, many.start.seconds + lasts) == (joined.JOIN_S, joined.LEAVE_S)
+    assert (many.start.seconds, many.start.seconds + lasts) == (measures.BEGIN_S, measures.END_S)
 
 
 def test_every_number_is_of_a_run_of_the_study_that_measures_it() -> None:
