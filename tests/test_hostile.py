@@ -168,6 +168,17 @@ def test_settings_are_those_of_the_network(name: str, value: str, refusal: Refus
         assert "setting" in line or "cannot be printed" in line
 
 
+def test_a_wrong_setting_of_a_host_is_named_with_the_host(refusal: Refusal) -> None:
+    hosts = "hosts: {client: {kernel.modprobe: x}, server: 5}"
+    lines = refusal(
+        studyfile.text(f"{{kind: daisy_chain, base_rtt: 1 ms, edge_rate: 1 Gbit/s, {hosts}}}")
+    )
+    assert [line.split(": ")[1] for line in lines] == [
+        "rig.hosts.client.kernel.modprobe",
+        "rig.hosts.server",
+    ]
+
+
 def test_a_merge_may_replace_a_longer_list(refusal: Refusal) -> None:
     whole = "&all {link: [10/1], qdisc: [codel, pie, fq_codel], cc: [cubic]}"
     sweep = f"[{whole}, {{<<: *all, qdisc: [pie]}}, {{<<: *all, qdisc: [nothing]}}]"
