@@ -71,12 +71,7 @@ class Registry(Mapping[str, K], Generic[K]):
             self._is_complete = True  # also while they are imported
             package = importlib.import_module(self._package)
             for about in pkgutil.iter_modules(package.__path__):
-                try:
-                    self.add(importlib.import_module(f"{self._package}.{about.name}"))
-                except ModuleNotFoundError as error:
-                    # What takes a package of an extra computes for a kind, and defines none.
-                    if str(error.name).startswith("qdisclab"):
-                        raise
+                self.add(importlib.import_module(f"{self._package}.{about.name}"))
         return self._kinds
 
 

@@ -10,7 +10,7 @@ from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration
 
 if TYPE_CHECKING:
-    from qdisclab.emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.captures.samples import Rows
 
 #: What the guest's module can record (`enum probe_kind` of qdisc/src/probe, in its order).
 QDISC, SOCKETS, CAPTURE, QUEUE = RECORDINGS = ("qdisc", "sockets", "capture", "queue")

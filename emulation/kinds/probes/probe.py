@@ -218,9 +218,10 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
             raw.unlink()
     if all(place["kind"] == base.CAPTURE for place in recorded):
         return
-    from qdisclab.emulation.kinds.probes import queue, samples  # pandas takes a second to import
+    from qdisclab.emulation.captures import samples  # pandas takes a second to import
+    from qdisclab.emulation.kinds.probes import queue
 
-    series = samples.tables(recorded, (out / SAMPLES).read_bytes())
+    series = samples.tables(recorded, sampled_kinds(recorded), (out / SAMPLES).read_bytes())
     for kind, sampled in _sampled_places(probes, run).items():
         series[kind].attrs["places"] = sampled
         series[kind].to_parquet(out / f"probe.{kind}.parquet", index=False)
@@ -234,6 +235,12 @@ def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
                 if probe.about.write is not None and place in probe.places(run):
                     probe.about.write(run, where, table, out / f"probe{probe.about.end()}")
             records.unlink()
+
+
+def sampled_kinds(recorded: list[dict[str, Any]]) -> dict[str, base.ProbeKind]:
+    """Return the kinds of the samples at `places`; of a queue the counters of its qdiscs."""
+    names = dict.fromkeys(place["kind"] for place in recorded)
+    return {name: KINDS[base.QDISC if name == base.QUEUE else name] for name in names}
 
 
 def _interval(text: str, whole: str) -> Duration:

@@ -11,7 +11,7 @@ from qdisclab.emulation.kinds.probes import base, capture
 from qdisclab.emulation.kinds.qdiscs import KINDS
 
 if TYPE_CHECKING:
-    from qdisclab.emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.captures.samples import Rows
 
 _TCMSG = struct.Struct("<BxxxiIII")  # struct tcmsg
 _QUEUE = struct.Struct("<5I")  # struct gnet_stats_queue

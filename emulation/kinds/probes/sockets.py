@@ -12,7 +12,7 @@ from qdisclab.emulation.kinds.probes.base import DEFAULT_INTERVAL, SOCKETS, Prob
 from qdisclab.emulation.model.run import Run
 
 if TYPE_CHECKING:
-    from qdisclab.emulation.kinds.probes.samples import Rows
+    from qdisclab.emulation.captures.samples import Rows
 
 _DIAG = struct.Struct("<4BHH16s16s12x5I")  # struct inet_diag_msg
 _DIAG_INFO, _DIAG_VEGAS, _DIAG_CONG, _DIAG_DCTCP, _DIAG_BBR = 2, 3, 4, 9, 16

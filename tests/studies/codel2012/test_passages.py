@@ -15,8 +15,8 @@ from qdisclab.emulation.captures.packets import ENTERED, LEFT
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.errors import GuestFailure
 from qdisclab.emulation.model.run import Run
-from studies.codel2012.kinds import _passages as passages, queues, steps
-from studies.codel2012.kinds._passages import Passages
+from studies.codel2012.captures import passages, queues, steps
+from studies.codel2012.captures.passages import Passages
 from studies.codel2012.kinds.gateways import LEFT as AT_LEFT
 from tests.emulation.captures.made import End, datagram, segment
 from tests.emulation.captures.passages import MS, NONE, Passage, records, sampled

@@ -12,11 +12,12 @@ import pandas as pd
 import pytest
 
 from qdisclab.emulation import kernel
+from qdisclab.emulation.captures import samples
 from qdisclab.emulation.captures.packets import read as read_packets
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError, GuestFailure
-from qdisclab.emulation.kinds.probes import probe, samples
+from qdisclab.emulation.kinds.probes import probe
 from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Experiment, Run
@@ -80,7 +81,8 @@ def recorded() -> tuple[list[dict[str, Any]], bytes]:
 
 
 def test_recorded_samples() -> None:
-    tables = samples.tables(*recorded())
+    places, content = recorded()
+    tables = samples.tables(places, probe.sampled_kinds(places), content)
     queues = tables["qdisc"]
     assert list(queues.kind) == ["tbf", "pie", "tbf", "pie"]
     assert list(queues.handle) == ["1:", "10:", "1:", "10:"]
@@ -95,8 +97,11 @@ def test_recorded_samples() -> None:
 
 
 def test_a_record_cut_short_is_refused() -> None:
+    places = [{"kind": "qdisc"}]
     with pytest.raises(ConfigError, match="end within a record"):
-        samples.tables([{"kind": "qdisc"}], (1).to_bytes(8, "little") + b"\0\0\0\0\x09\0\0\0")
+        samples.tables(
+            places, probe.sampled_kinds(places), (1).to_bytes(8, "little") + b"\0\0\0\0\x09\0\0\0"
+        )
 
 
 def test_what_the_module_is_told(pie: Run) -> None:

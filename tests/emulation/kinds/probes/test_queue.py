@@ -9,11 +9,11 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from qdisclab.emulation.captures import packets as captured
+from qdisclab.emulation.captures import packets as captured, samples
 from qdisclab.emulation.captures.packets import CAME, ENTERED, LEFT, REFUSED
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.errors import ConfigError, GuestFailure
-from qdisclab.emulation.kinds.probes import probe, queue, samples
+from qdisclab.emulation.kinds.probes import probe, queue
 from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration
@@ -39,7 +39,7 @@ def sampled_once(monkeypatch: pytest.MonkeyPatch) -> None:
     rows = [("tbf", "1:", "root"), ("codel", "10:", "1:1")]
     names = ("kind", "handle", "parent")
     table = pd.DataFrame([where | dict(zip(names, row, strict=True)) for row in rows])
-    monkeypatch.setattr(samples, "tables", lambda places, content: {"queue": table})
+    monkeypatch.setattr(samples, "tables", lambda places, kinds, content: {"queue": table})
 
 
 def leave(folder: Path, probes: tuple[Probe, ...], dropped: int = 1) -> None:

@@ -13,7 +13,7 @@ from qdisclab.emulation.captures.places import Place
 from qdisclab.emulation.errors import GuestFailure
 from qdisclab.emulation.model.run import Run
 
-from .gateways import LEFT, RIGHT
+from ..kinds.gateways import LEFT, RIGHT
 
 DIRECTIONS = {LEFT: "forward", RIGHT: "reverse"}
 PROGRAM = "link_left"  # says when the load begins

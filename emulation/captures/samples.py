@@ -7,13 +7,15 @@ kernel answers. docs/probes.md has the columns and units.
 import struct
 from collections.abc import Iterator, Mapping
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.kinds.probes import KINDS, base
+
+if TYPE_CHECKING:
+    from qdisclab.emulation.kinds.probes.base import ProbeKind
 
 _RECORD = struct.Struct("<QII")
 _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
@@ -22,14 +24,13 @@ _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
 _NONE = {"ssthresh_packets": 0x7FFFFFFF, "min_rtt_us": 2**32 - 1, "pacing_rate_bit_s": 2**64 - 1}
 
 
-def tables(places: list[dict[str, Any]], samples: bytes) -> dict[str, pd.DataFrame]:
+def tables(
+    places: list[dict[str, Any]], kinds: Mapping[str, "ProbeKind"], samples: bytes
+) -> dict[str, pd.DataFrame]:
     """Return the tables of `samples`, taken at `places` (`probe.places`), by what was recorded.
 
-    Of a queue the counters of qdiscs were sampled. Raises `ConfigError` if the samples are damaged.
+    `kinds` are those whose rows the samples become. Raises `ConfigError` if they are damaged.
     """
-    names = {base.QUEUE: base.QDISC}
-    recorded = dict.fromkeys(place["kind"] for place in places)
-    kinds = {name: KINDS[names.get(name, name)] for name in recorded}
     series = {name: kind for name, kind in kinds.items() if kind.add}
     rows = {name: Rows() for name in series}
     at = 0
