@@ -5,6 +5,7 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from elftools.common.exceptions import ELFError
@@ -51,11 +52,16 @@ def elf_of(path: Path) -> Iterator[ELFFile | None]:
 
 def read_elf(path: Path) -> Elf | None:
     """Read the ELF file at `path`, or return None; raise `MissingTool` if it is broken."""
+    return _read(path, path.stat().st_mtime_ns)
+
+
+@lru_cache(256)  # all runs of a campaign have the same programs and libraries
+def _read(path: Path, changed_ns: int) -> Elf | None:
     with elf_of(path) as elf:
-        return None if elf is None else _read(elf)
+        return None if elf is None else _needs(elf)
 
 
-def _read(elf: ELFFile) -> Elf:
+def _needs(elf: ELFFile) -> Elf:
     loader: str | None = None
     needed: list[str] = []
     places: list[str] = []

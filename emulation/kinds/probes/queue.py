@@ -9,6 +9,8 @@ import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, fields
 from ipaddress import IPv4Address
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
@@ -105,8 +107,8 @@ def _totals(table: pd.DataFrame, place: Place) -> list[Totals]:
         qlen=here["backlog_packets"],
         marks=here.filter(regex=_MARKS).sum(axis=1).astype(int),
     )[["time_ns", "kind", "handle", "parent", "packets", "drops", "qlen", "marks"]]
-    samples = (group.to_dict("records") for _, group in qdiscs.groupby("time_ns"))
-    return [totals(cast("list[dict[str, Any]]", sample)) for sample in samples]
+    rows = cast("list[dict[str, Any]]", qdiscs.to_dict("records"))
+    return [totals([*sample]) for _, sample in groupby(rows, itemgetter("time_ns"))]
 
 
 def rtts(run: Run) -> Rtts:
