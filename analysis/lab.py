@@ -132,7 +132,7 @@ class Chosen(Sequence[Run]):
         return Chosen(tuple(runs), self.data, {file.run: file for file in files})
 
     def tables(self, **options: Any) -> Dataset:
-        """Samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
+        """Return samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
 
         The table of runs has a column for each axis that they differ in. Raises `DataError` for a
         run that cannot be read, or is not there yet.
@@ -142,9 +142,9 @@ class Chosen(Sequence[Run]):
         return tables._replace(runs=tables.runs.merge(self.axes[more], on="run", how="left"))
 
     def summary(self) -> pd.DataFrame:
-        """One row per run of flent's form: its axes, and as means over the load the goodput of all
-        flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms; and the RTT of
-        the idle path that pings measured.
+        """Return one row per run of flent's form: its axes, and as means over the load the goodput
+        of all flows of a direction in Mbit/s and the RTT of probes less the base RTT in ms; and the
+        RTT of the idle path that pings measured.
 
         Of traffic `programs` one row per program that reports: goodput of all its flows in Mbit/s,
         retransmissions, mean RTT in ms, what was lost, and the RTT of the idle path between its
@@ -210,9 +210,9 @@ class Chosen(Sequence[Run]):
         return pd.DataFrame(columns, index=runs.index).reset_index()
 
     def rows(self) -> pd.DataFrame:
-        """The lines of JSON that programs printed, or the table that is a run's data: one row per
-        line, with its run's axes; and what iperf, iperf3, netperf and ping reported of each flow
-        and interval, with the columns of `analysis.runs.reports`.
+        """Return the lines of JSON that programs printed, or the table that is a run's data: one
+        row per line, with its run's axes; and what iperf, iperf3, netperf and ping reported of each
+        flow and interval, with the columns of `analysis.runs.reports`.
 
         Raises `DataError` for a run that is not there yet, and for lines that cannot be read.
         """
@@ -313,7 +313,7 @@ class OpenStudy:
         settings: Mapping[str, Any] | None = None,
         **chosen: Any,
     ) -> Chosen:
-        """The runs of an experiment with the values chosen, as `emulate run` has them.
+        """Return the runs of an experiment with the values chosen, as `emulate run` has them.
 
         `chosen`: `link`, `qdisc`, `cc`, `seed`, `era`, `kernel`; `settings`: other axes or
         parameters, each with a value or, but for `kernel`, a list: `{"rig.base_rtt": "20 ms"}`.
@@ -343,7 +343,7 @@ class OpenStudy:
 
 
 def open_study(name: str | Path) -> OpenStudy:
-    """A shipped study by its name, or any by its folder; `ConfigError` where there is none."""
+    """Open a shipped study by its name, or any by its folder; `ConfigError` where there is none."""
     folder = studies.add(name)
     return OpenStudy(catalogue.load(folder), folder)
 
@@ -353,8 +353,8 @@ def _several(value: Any) -> bool:
 
 
 def _checked(name: str, value: Any) -> Any:
-    """A value of `OpenStudy.runs`, or a list of them; `ConfigError` for one of another kind or of
-    another name."""
+    """Return a value of `OpenStudy.runs`, or a list of them; `ConfigError` for one of another kind
+    or of another name."""
     if name not in KINDS:
         what, todo = unknown("option", name, KINDS)
         raise ConfigError(what, "runs()", f"{todo}; an axis: settings={{{name!r}: …}}")

@@ -46,7 +46,7 @@ def beside(record: Path) -> Path:
 
 
 def is_reduced(record: Path) -> bool:
-    """Whether only the provenance `record` of a run and its measures are stored.
+    """Return whether only the provenance `record` of a run and its measures are stored.
 
     `emulate run --reduced` makes such runs: `data_sha256` still says what the data are.
     """
@@ -158,7 +158,7 @@ def _no_number(text: str) -> NoReturn:
 
 
 def _deeper(value: Any, most: int) -> bool:
-    """Whether lists and mappings are in each other more than `most` times."""
+    """Return whether lists and mappings are nested more than `most` deep."""
     layer = [value] if type(value) in _NESTING else []
     for _ in range(most + 1):
         inside = (value.values() if isinstance(value, dict) else value for value in layer)

@@ -120,7 +120,8 @@ class Scale:
         )
 
     def has(self, cell: Cell) -> bool:
-        """Whether the cell's runs are among those that are made; a qdisc of the user's own is."""
+        """Return whether the cell's runs are among those that are made; a qdisc of the user's own
+        is."""
         qdiscs = None if cell.qdisc in ownfile.drawn() else self.qdiscs
         chosen = (self.eras, self.ccs, self.links, qdiscs)
         values = (cell.era, cell.cc, cell.link, cell.qdisc)
@@ -394,7 +395,7 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
 
 
 def _states(of: Iterable[str]) -> bool:
-    """Whether any of these studies states something; where none is named, all are meant."""
+    """Return whether any of these studies states something; where none is named, all are meant."""
     chosen = [study.study_at(name) for name in of]
     return not chosen or any(folder.statements.is_file() for folder in chosen)
 

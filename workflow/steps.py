@@ -160,7 +160,7 @@ def _figure(options: list[str]) -> int:
 
 
 def _was_written(page: Path) -> bool:
-    """Whether another figure has just shown itself on `page`."""
+    """Return whether another figure has just shown itself on `page`."""
     with suppress(OSError):
         return time.time() - page.stat().st_mtime < GROWS_S
     return False

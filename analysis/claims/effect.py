@@ -28,7 +28,8 @@ class Effect:
     alike: bool = False  # all seeds came out the same: nothing was random
 
     def interval(self, alpha: float = 0.05) -> tuple[float, float]:
-        """Bounds that contain the true value with probability 1 − `alpha`; NaN of one seed."""
+        """Return bounds that contain the true value with probability 1 − `alpha`; NaN of one
+        seed."""
         if math.isnan(self.error):
             return float("nan"), float("nan")
         if self.error == 0:
@@ -91,10 +92,10 @@ def effect(
 
 @cache
 def _quantile(probability: float, degrees: int) -> float:
-    """Of Student's t."""
+    """Return a quantile of Student's t."""
     return float(scipy.stats.t.ppf(probability, degrees))
 
 
 def number(value: float) -> str:
-    """Three significant digits, with a true minus sign."""
+    """Format a number with three significant digits and a true minus sign."""
     return f"{value:.3g}".replace("-", "−")

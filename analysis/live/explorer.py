@@ -207,7 +207,7 @@ class Explorer:
         self.table.value = str(table.to_html(float_format=number, na_rep=NONE, border=0))
 
     def _look_up(self) -> None:
-        """What the paper and the shipped runs have of the chosen cell."""
+        """Return what the paper and the shipped runs have of the chosen cell."""
         self._beside, self._columns = [], {}
         cell = self._choice.published()
         if cell is None:

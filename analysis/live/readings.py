@@ -152,7 +152,8 @@ def goodput(flows: Iterable[Flow], direction: str) -> tuple[Floats, Floats]:
 
 
 def numbers(so_far: Readings, chosen: Choice) -> Numbers:
-    """Of the load so far; where flows have ended, of their bytes by their durations."""
+    """Return the numbers of the load so far; where flows have ended, of their bytes by their
+    durations."""
     end_s = DELAY_S + chosen.length.seconds
     rtt = so_far.rtt_ms[(so_far.ping_s >= DELAY_S) & (so_far.ping_s <= end_s)]
     latency = float(rtt.mean()) - chosen.base_rtt.ms if rtt.size else float("nan")

@@ -70,12 +70,13 @@ METRICS: Final = {
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """Metrics of one run by their names in `METRICS`; raise DataError when it cannot be used."""
+    """Return the metrics of one run by their names in `METRICS`; raise DataError when it cannot be
+    used."""
     return measure_flent(read_flent(run.data), run)
 
 
 def measure_flent(flent: FlentFile, run: RunFile) -> dict[str, float]:
-    """As `measure`, of what has been read of the run."""
+    """Do as `measure`, with what has been read of the run."""
     window, load = window_of(flent, run), (flent.delay_s, flent.delay_s + flent.length_s)
     return {
         **latencies(flent, window, load),
@@ -99,7 +100,8 @@ def window_of(flent: FlentFile, run: RunFile) -> tuple[float, float]:
 def latencies(
     flent: FlentFile, window: tuple[float, float], load: tuple[float, float]
 ) -> dict[str, float]:
-    """Round trips of ICMP in ms above their median before the load, of `window` and of `load`."""
+    """Return round trips of ICMP in ms above their median before the load, of `window` and of
+    `load`."""
     probes = [series for series in flent.series if series.kind == "ping_icmp"]
     if len(probes) != 1:
         return {}  # several are of paths of their own
@@ -155,7 +157,8 @@ def _within(series: Series, window: tuple[float, float]) -> Floats:
 
 
 def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
-    """Counters and backlog of the two queues under test; nothing where no probe was there."""
+    """Return the counters and backlog of the two queues under test; nothing where no probe was
+    there."""
     table = samples(run, "qdisc")
     if table is None:
         return {}
@@ -185,7 +188,7 @@ def _queues(run: RunFile, window: tuple[float, float]) -> dict[str, float]:
 
 
 def _marks(queue: pd.DataFrame) -> pd.Series:
-    """Packets marked so far; 0 of a qdisc that cannot mark."""
+    """Count the packets marked so far; 0 of a qdisc that cannot mark."""
     endings = ("ecn_mark", "ecn_marked_packets", "red_marked")
     return queue[[name for name in queue.columns if name.endswith(endings)]].sum(axis=1)
 

@@ -62,7 +62,7 @@ def measure(run: RunFile) -> dict[str, float]:
 
 
 def goodputs(data: Dataset) -> dict[str, float]:
-    """Sums of the TCP flows of each direction that a run has any in."""
+    """Return the sums of the TCP flows of each direction that a run has any in."""
     sums = data.flows.groupby("kind", observed=True)["goodput_mbit_s"].sum()
     kinds = zip(TCP_KINDS, metrics.GOODPUT.values(), strict=True)
     return {column: float(sums[kind]) for kind, column in kinds if kind in sums.index}

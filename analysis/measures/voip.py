@@ -63,7 +63,8 @@ def run_voip(data: Dataset, *, delay: Delay = "minus_base") -> pd.DataFrame:
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """One-way delay, loss and the goodput of the flows beside; raise DataError where it cannot."""
+    """Return one-way delay, loss and the goodput of the flows beside; raise DataError where it
+    cannot."""
     data = read_runs([run], kinds=(*TCP_KINDS, "voip"), jobs=1)
     row = run_voip(data).iloc[0]
     return {name: float(row[name.removeprefix("voip_")]) for name in METRICS} | goodputs(data)

@@ -318,7 +318,8 @@ def _flows_table(
 
 
 def _base_rtt_ms(series: str, base_rtt_ms: float, several_ms: Sequence[float]) -> float:
-    """Of the address that a flow goes to: "TCP upload BE2 10.0.4.3" to the second of several."""
+    """Return the base RTT to the address that a flow goes to: "TCP upload BE2 10.0.4.3" to the
+    second of several."""
     address = re.fullmatch(r".* BE(\d+) [0-9.]+", series)
     if address is None:
         return base_rtt_ms

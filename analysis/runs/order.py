@@ -10,6 +10,6 @@ QDISC_ORDER: Final = (
 
 
 def in_order(qdiscs: Iterable[str]) -> list[str]:
-    """Distinct qdiscs: those of the papers in the papers' order, then others by name."""
+    """Return the distinct qdiscs: those of the papers in the papers' order, then others by name."""
     rank = {name: place for place, name in enumerate(QDISC_ORDER)}
     return sorted(set(qdiscs), key=lambda name: (rank.get(name, len(rank)), name))

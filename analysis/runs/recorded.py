@@ -20,7 +20,8 @@ _COLUMNS: Final = {
 
 
 def schema(columns: Mapping[str, pa.Column], rows: str) -> pa.DataFrameSchema:
-    """That of a table of many runs; `rows` is the column that tells the rows of a run apart."""
+    """Return the schema of a table of many runs; `rows` is the column that tells the rows of a run
+    apart."""
     return pa.DataFrameSchema({**_COLUMNS, **columns}, unique=[*KEY, rows], strict=True)
 
 

@@ -133,7 +133,7 @@ def matters(switch: Switch, qdisc: str) -> bool:
 
 
 def eras_of(qdisc: str) -> list[str]:
-    """Today's Linux and that of 2014, then each with one switch added or taken away."""
+    """Return today's Linux and that of 2014, then each with one switch added or taken away."""
     names = [switch.name for switch in SWITCHES if matters(switch, qdisc)]
     added = [f"{DEFAULT_ERA}+{name}" for name in names]
     return [DEFAULT_ERA, PAST, *added, *(other_era(name) for name in names)]

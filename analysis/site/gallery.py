@@ -232,7 +232,7 @@ def _natural(name: str) -> list[tuple[int, str]]:
 
 
 def image_size(svg: Path) -> tuple[int, int]:
-    """Width and height in CSS pixels of an image of `style.save`.
+    """Return the width and height in CSS pixels of an image of `style.save`.
 
     Raises DataError for a file that is no such image.
     """

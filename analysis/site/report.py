@@ -241,8 +241,8 @@ def _beside(results: Path) -> set[str]:
 
 
 def totals(figures: list[Shown]) -> dict[str, Any]:
-    """Facts over all figures of papers, or over all where none is; figures that share runs count
-    them once, and a table of measurements, whose cells have no times, none."""
+    """Return the facts over all figures of papers, or over all where none is; figures that share
+    runs count them once, and a table of measurements, whose cells have no times, none."""
     summaries = [shown.summary for shown in figures if shown.of_paper]
     summaries = summaries or [shown.summary for shown in figures]
     key = ("experiment", "era", "link", "qdisc", "cc")

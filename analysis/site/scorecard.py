@@ -98,7 +98,8 @@ def cell(interval: Interval | None, *, whole: bool = True) -> str:
 
 
 def half(interval: Interval) -> str:
-    """Half of an interval, to the digits of its mean or one of its own; empty for one seed."""
+    """Return half of an interval, to the digits of its mean or one of its own; empty for one
+    seed."""
     value = interval.high - interval.mean
     if value != value:
         return ""

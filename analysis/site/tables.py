@@ -220,7 +220,7 @@ def ordered(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def texts(table: pd.DataFrame) -> pd.DataFrame:
-    """Every cell of `table` as a text, under the header that a reader expects.
+    """Return every cell of `table` as a text, under the header that a reader expects.
 
     Numbers have four significant digits, with their unit next to them or in the header, and a dash
     stands for a missing value. Tables of metrics.compare, and those with peaks of latency, get an

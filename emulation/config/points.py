@@ -155,7 +155,7 @@ class Points:
         return self.file.qdiscs.get(name) or studyfile.QdiscSection(kind=name)
 
     def _applies(self, value: Value, qdisc: str) -> bool:
-        """Whether an axis of the study applies to the qdisc.
+        """Return whether an axis of the study applies to the qdisc.
 
         An axis that sets an option does not where the qdisc has no such option, unless the user
         asks for it.
@@ -302,7 +302,7 @@ class Points:
         return [label, link_part, qdisc, cc]
 
     def _is_default(self, value: Value) -> bool:
-        """Whether the rig or the traffic has the value without the axis, too."""
+        """Return whether the rig or the traffic has the value without the axis, too."""
         axis = self.file.axes.get(value.axis)
         if axis is None or axis.sets is None:
             return False

@@ -30,7 +30,7 @@ _PART = re.compile(r"\w[\w.=-]*", re.ASCII)
 
 
 def _is_path(text: str) -> bool:
-    """Whether it has the form of a parameter's path: `rig.base_rtt`."""
+    """Return whether it has the form of a parameter's path: `rig.base_rtt`."""
     first, _, rest = text.partition(".")
     return first in SECTIONS and all(rest.split("."))
 
@@ -39,7 +39,7 @@ class Sweep:
     """The values of an experiment's axes: those of the sweep in its file, and any others."""
 
     def __init__(self, file: StudyFile, name: str, joining: Iterable[str] = ()) -> None:
-        """`joining` names what `own.yaml` adds: its qdiscs join every sweep over several."""
+        """Read the axes; the qdiscs `joining`, those of `own.yaml`, join every sweep over several."""
         self.file, self.name = file, name
         self.section: ExperimentSection = file.experiments[name]
         self.joining = tuple(name for name in joining if name in file.qdiscs)

@@ -186,7 +186,7 @@ def _find(place: Path, folder: Path) -> Module | None:
 
 
 def _is_plugged(folder: Path) -> bool:
-    """Whether `folder` has the plugin for a qdisc of the kernel, and no module."""
+    """Return whether `folder` has the plugin for a qdisc of the kernel, and no module."""
     kind = qdiscs.KINDS.get(folder.name)
     return kind is not None and kind.needs_plugin and folder.resolve().parent == SOURCES
 

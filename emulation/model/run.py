@@ -99,7 +99,7 @@ class Point:
         return self.label, self.place, self.era or DEFAULT_ERA
 
     def same_setup_as(self, other: Point) -> bool:
-        """Whether both run the same thing, however the user asked for each."""
+        """Return whether both run the same thing, however the user asked for each."""
         request: dict[str, Any] = {"axes": (), "outside": (), "settings": (), "borrowed": ()}
         return replace(self, **request) == replace(other, **request)
 

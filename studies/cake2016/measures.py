@@ -54,7 +54,7 @@ def _row(run: RunFile) -> dict[str, object]:
 
 
 def upstream(run: RunFile) -> pd.DataFrame:
-    """Samples of the queue under test towards the server: time_s of flent, backlog_bytes,
+    """Return samples of the queue under test towards the server: time_s of flent, backlog_bytes,
     backlog_packets."""
     table = bench.samples(run, "qdisc")
     if table is None:

@@ -212,6 +212,6 @@ def check(
 
 
 def uses_sweep(*trees: Sequence[EntrySection] | None) -> bool:
-    """Whether a tree has the queue under test or a rate of the sweep's link."""
+    """Return whether a tree has the queue under test or a rate of the sweep's link."""
     entries = (entry for tree in trees for entry in tree or ())
     return any(entry.of_link or entry.qdisc == queue.TESTED for entry in entries)

@@ -84,7 +84,7 @@ def content(run: Run, rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def _number(value: Any) -> TypeGuard[float]:
-    """Whether it is a number that a float can hold: integers of JSON have no limit."""
+    """Return whether it is a number that a float can hold: integers of JSON have no limit."""
     if not isinstance(value, int | float) or isinstance(value, bool):
         return False
     return abs(value) <= sys.float_info.max

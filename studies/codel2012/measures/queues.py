@@ -22,7 +22,8 @@ NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
-    """One row per queue: the columns of dataset.RUNS, load, family of the qdisc, and measurements.
+    """Return one row per queue: the columns of dataset.RUNS, load, family of the qdisc, and
+    measurements.
 
     Delays in ms are those of the packets that were sent while the load lasted; dropped_percent is a
     share of those that arrived. Raises DataError if the provenance lacks an entry.
@@ -36,7 +37,8 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
 
 
 def read_runs(files: Sequence[RunFile]) -> pd.DataFrame:
-    """The rows of read_run of all `files`, and `twin`: the earlier seed that came out the same.
+    """Return the rows of read_run of all `files`, and `twin`: the earlier seed that came out the
+    same.
 
     Raises ValueError for no files.
     """
@@ -53,7 +55,8 @@ def family(run_axes: Mapping[str, str]) -> str:
 
 
 def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Medians over runs of each quantity, with quartiles of the median delay and of utilisation."""
+    """Return medians over runs of each quantity, with quartiles of the median delay and of
+    utilisation."""
 
     def quartiles(values: "pd.Series[float]") -> str:
         return " – ".join(f"{value:.3g}" for value in values.quantile([0.25, 0.5, 0.75]))
@@ -73,7 +76,7 @@ def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 
 
 def _place(key: Iterable[object]) -> tuple[tuple[float, str], ...]:
-    """A sort key: links by their rate, other numbers by value, names alphabetically."""
+    """Return a sort key: links by their rate, other numbers by value, names alphabetically."""
     places = []
     for part in key:
         name = str(part)
@@ -83,7 +86,7 @@ def _place(key: Iterable[object]) -> tuple[tuple[float, str], ...]:
 
 
 def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
-    """The values of the column `by` in order, each with its label, and a title for the axis.
+    """Return the values of the column `by` in order, each with its label, and a title for the axis.
 
     `mtu_link` is the link and the largest packet.
     """
@@ -97,7 +100,7 @@ def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
 
 
 def _rate(link: str) -> float:
-    """In Mbit/s, of `10/10` or of a value of mtu_link."""
+    """Return a rate in Mbit/s, of `10/10` or of a value of mtu_link."""
     text = str(link)
     if "bit/s" in text:
         return float(text.split("\xa0")[0]) * (1e-3 if "kbit" in text else 1)
@@ -109,7 +112,7 @@ def _bandwidth(mbit_s: float) -> str:
 
 
 def by_load(table: pd.DataFrame) -> pd.DataFrame:
-    """One row per load and qdisc: runs, and medians over them."""
+    """Return one row per load and qdisc: runs, and medians over them."""
     medians = (
         table.rename(columns={"load": "Load"})
         .groupby(["Load", "qdisc"], observed=True)
@@ -126,7 +129,8 @@ def by_load(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
-    """One row per qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and drops."""
+    """Return one row per qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and
+    drops."""
     under = {
         file.run: gateways.below_percent(gateways.steps(file), gateways.MOST_MS) for file in files
     }

@@ -75,27 +75,29 @@ class Connection:
         return self.base_rtt_ms / self.packet_ms
 
     def allowed(self) -> Floats:
-        """When the window let each packet be sent, ms: at the begin, or by an acknowledgment."""
+        """Return when the window let each packet be sent, ms: at the start, or by an
+        acknowledgment."""
         number = np.arange(len(self.packets)) - self.window + 1
         place = np.searchsorted(self.acks["packets"].to_numpy(), np.maximum(number, 1))
         received = np.append(self.acks["received"].to_numpy(), np.inf)
         return np.where(number <= 0, self.began_ms, received[place])
 
     def waiting(self, at_ms: Floats | Sequence[float]) -> Floats:
-        """Packets that wait in the queue at each moment, without the one that is on the link."""
+        """Count the packets that wait in the queue at each moment, without the one that is on the
+        link."""
         moments = np.asarray(at_ms, dtype=float)
         came = np.searchsorted(np.sort(self.packets["queued"]), moments, side="right")
         gone = np.searchsorted(np.sort(self.packets["left"]), moments, side="right")
         return np.asarray(came - gone, dtype=float)
 
     def changes(self) -> tuple[Floats, Floats]:
-        """The queue as steps: moments in ms, packets that wait from each on."""
+        """Return the queue as steps: moments in ms, packets that wait from each on."""
         moments = np.unique(np.concatenate([self.packets["queued"], self.packets["left"]]))
         moments = moments[moments <= self.length_ms]
         return moments, self.waiting(moments)
 
     def busy(self, since_ms: float, until_ms: float) -> float:
-        """Share of the time from `since_ms` to `until_ms` that the bottleneck sends."""
+        """Return the share of the time from `since_ms` to `until_ms` that the bottleneck sends."""
         start = self.packets["left"].to_numpy()
         end = np.minimum(start + self.packet_ms, until_ms)
         sends = np.clip(end - np.maximum(start, since_ms), 0, None).sum()
@@ -103,7 +105,8 @@ class Connection:
 
 
 def least(moments: Floats, waiting: Floats, span_ms: float) -> Floats:
-    """At each of `moments` the least that waited since `span_ms` before; 0 before the first one."""
+    """Return the least that waited at each of `moments` since `span_ms` before; 0 before the first
+    one."""
     first = np.searchsorted(moments, moments - span_ms, side="right") - 1
     return np.array(
         [
@@ -142,13 +145,13 @@ def _table(run: RunFile, port: str) -> pd.DataFrame:
 
 
 def _segments(run: RunFile, port: str) -> pd.DataFrame:
-    """The segments with data that came to a port, by their sequence numbers."""
+    """Return the segments with data that came to a port, by their sequence numbers."""
     table = _table(run, port)
     return table[table["payload"] > 0].drop_duplicates("seq").set_index("seq").sort_index()
 
 
 def _acknowledgments(run: RunFile, packets: pd.DataFrame, began_ns: int) -> pd.DataFrame:
-    """When acknowledgments were sent and received, and how many packets had come by then."""
+    """Return when acknowledgments were sent and received, and how many packets had come by then."""
     sent, received = (
         table[(table["payload"] == 0) & (table["flags"] & SYN == 0)].reset_index(drop=True)
         for table in (_table(run, port) for port in BACK)
@@ -161,7 +164,7 @@ def _acknowledgments(run: RunFile, packets: pd.DataFrame, began_ns: int) -> pd.D
 
 
 def measure(run: RunFile) -> dict[str, float]:
-    """The measurements of one run, by names of METRICS.
+    """Return the measurements of one run, by names of METRICS.
 
     The standing queue is measured after two round trips, when the initial burst has passed.
     """
@@ -191,7 +194,8 @@ def measure(run: RunFile) -> dict[str, float]:
 
 
 def described(measured: pd.DataFrame) -> pd.DataFrame:
-    """The results of `measure` with units: one row per quantity, one column per connection."""
+    """Return the results of `measure` with units: one row per quantity, one column per
+    connection."""
     names = [f"{METRICS[name].title}, {METRICS[name].unit}".rstrip(", ") for name in measured.index]
     return measured.reset_index(drop=True).assign(quantity=names)[["quantity", *measured.columns]]
 

@@ -28,13 +28,13 @@ _QUANTITIES: Final = {
 
 
 def printed_rrul(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
-    """PAIRS of gbw2015's Fig. 2: medians of induced latency and goodput."""
+    """Return PAIRS of gbw2015's Fig. 2: medians of induced latency and goodput."""
     cells = metrics.cell_metrics(metrics.run_metrics(dataset.read_runs(runs), window="full"))
     return _pairs("Fig. 2", cells, _values(folder / "fig2.csv"), "median")
 
 
 def printed_fairness(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
-    """PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
+    """Return PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
     read = dataset.read_runs(runs, kinds=["tcp_upload"])
     cells = cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
     return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
@@ -53,13 +53,13 @@ PAIRS."""
 
 
 def errors(pairs: pd.DataFrame) -> pd.DataFrame:
-    """PAIRS with their relative `error`; what is 0 there has none, and is left out."""
+    """Return PAIRS with their relative `error`; what is 0 there has none, and is left out."""
     there = pairs[(pairs["published"] > 0) & pairs["ours"].notna()]
     return there.assign(error=there["ours"] / there["published"] - 1)
 
 
 def summary(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Per group of `by` of `errors`: how many values, their median |error| and its 90th percentile,
+    """Summarise `errors` by groups: how many values, their median |error| and its 90th percentile,
     and the median error with its sign, as shares."""
     grouped = table.assign(size=table["error"].abs()).groupby(list(by), sort=False, observed=True)
     return grouped.agg(

@@ -111,7 +111,7 @@ def panel(table: pd.DataFrame, name: str) -> pd.DataFrame:
 
 
 def overview(table: pd.DataFrame) -> pd.DataFrame:
-    """All panels as one table: quantity, qdisc, group, mean, ci_low, ci_high, n_seeds."""
+    """Return all panels as one table: quantity, qdisc, group, mean, ci_low, ci_high, n_seeds."""
     parts = [panel(table, name).assign(quantity=SHOWN[name].label) for name in SHOWN]
     columns = ["quantity", "qdisc", "group", "mean", "ci_low", "ci_high", "n_seeds"]
     return pd.concat(parts, ignore_index=True)[columns]

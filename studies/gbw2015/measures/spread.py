@@ -33,7 +33,8 @@ PARTED: Final = 0.5  # correlation below which two traces count as parted
 
 
 def latency_traces(data: Dataset) -> pd.DataFrame:
-    """Round trips in ms: a row per step, counted in s from the start of the load, a column per run.
+    """Return round trips in ms: a row per step, counted in s from the start of the load, a column
+    per run.
 
     Missing samples are interpolated; the columns are in the order of `data.runs`.
     """
@@ -161,7 +162,8 @@ def spread_of_means(per_run: pd.DataFrame) -> pd.DataFrame:
 
 
 def sd_interval(n: int) -> tuple[float, float]:
-    """Factors of a standard deviation of `n` normal values that bound the true one; NaN for one."""
+    """Return the factors of the sd of `n` normal values for its 95 % interval; NaN for
+    one."""
     if n < 2:
         return float("nan"), float("nan")
     tails = scipy.stats.chi2.ppf([0.975, 0.025], n - 1)
@@ -222,7 +224,7 @@ def summary(data: Dataset, per_run: pd.DataFrame, starts: pd.DataFrame) -> pd.Da
 
 
 def _correlation(a: Floats, b: Floats) -> float:
-    """Pearson's; 1 for two equal constants, NaN where one is constant."""
+    """Return Pearson's correlation; 1 for two equal constants, NaN where one is constant."""
     if np.array_equal(a, b):
         return 1.0
     if np.ptp(a) == 0 or np.ptp(b) == 0:

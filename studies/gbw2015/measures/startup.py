@@ -130,8 +130,8 @@ def dropping_state(run: pd.DataFrame) -> pd.DataFrame:
 
 
 def growth(state: pd.DataFrame) -> tuple[Floats, Floats]:
-    """Ends of the steps of a dropping state, in s since an interval before its first drop, and the
-    drops until then.
+    """Return the ends of the steps of a dropping state, in s since an interval before its first
+    drop, and the drops until then.
 
     The first drop comes an interval after the wait has passed the target (K. Nichols, V. Jacobson,
     "Controlling Queue Delay", ACM Queue 10(5), 2012).
@@ -142,7 +142,8 @@ def growth(state: pd.DataFrame) -> tuple[Floats, Floats]:
 
 
 def law(time_s: Floats) -> Floats:
-    """Drops that CoDel's control law makes within such times since an interval before the first.
+    """Return the drops that CoDel's control law makes within such times since an interval before
+    the first.
 
     The n-th comes after an interval and sum over k < n of interval / sqrt(k), that is
     interval x (2 sqrt(n) - 0.46) for all but the first (zeta(1/2) = -1.46).
@@ -166,8 +167,8 @@ def pie_updates(run: RunFile) -> pd.DataFrame:
 
 
 def pie_law(delay_s: Floats) -> Floats:
-    """Probabilities that PIE's control law of 2014 makes of the delays at its updates, from nothing
-    at the first.
+    """Return the probabilities that PIE's control law of 2014 makes of the delays at its updates,
+    from nothing at the first.
 
     Each adds alpha (delay - target) + beta (delay - delay before), an eighth of it below 1 % and
     half below 10 %, from there on 2 points at most, and 2 points above 250 ms. An empty queue

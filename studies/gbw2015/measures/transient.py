@@ -43,7 +43,8 @@ def read_curves(path: Path, figure: str) -> pd.DataFrame:
 
 
 def latency_over_time(samples: pd.DataFrame, *, until_s: float = 25) -> pd.DataFrame:
-    """Point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms, ci_high_ms.
+    """Return the point-wise mean over runs: CELL, time_s, rtt_ms, n_seeds, std_ms, ci_low_ms,
+    ci_high_ms.
 
     Latency is the probe's whole round trip, base path included, and load starts after flent's
     DELAY (Sec. 6.2.1). Needs samples on

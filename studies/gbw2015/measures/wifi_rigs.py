@@ -118,7 +118,8 @@ def overview(table: pd.DataFrame, rigs: Sequence[str], quantities: Sequence[str]
 
 
 def printed_cells(values: pd.DataFrame) -> pd.DataFrame:
-    """Values of `read_published` as rows of `cells`: the rig PRINTED, without runs or interval."""
+    """Return the values of `read_published` as rows of `cells`: the rig PRINTED, without runs or
+    interval."""
     columns = {(metric, direction): column for column, metric, direction, _ in COLUMNS}
     keys = zip(values["metric"], values["direction"], strict=True)
     rows = values[["qdisc"]].assign(quantity=[columns[key] for key in keys], n_seeds=0)

@@ -52,9 +52,9 @@ METRICS: Final = {
 
 
 def measure_wireless(run: RunFile) -> Mapping[str, float]:
-    """Percentiles of the round trips of downloads, with the base RTT and without, and with traffic
-    both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and drops.
-    Raises DataError."""
+    """Return percentiles of the round trips of downloads, with the base RTT and without, and with
+    traffic both ways of uploads, and of the wait of the uploads' acknowledgments; goodput and
+    drops. Raises DataError."""
     record = read_record(run)
     mixed = "both_ways" in record
     wanted = ["queuing", "rtt", "goodput"]
@@ -80,7 +80,7 @@ def measure_wireless(run: RunFile) -> Mapping[str, float]:
 
 
 def measure(run: RunFile) -> Mapping[str, float]:
-    """Percentiles of the queuing delay, goodput, marks and drops; raises DataError."""
+    """Return percentiles of the queuing delay, goodput, marks and drops; raise DataError."""
     row = run_quantiles([run], ["queuing"], jobs=1).iloc[0]
     goodput = goodput_intervals(run)
     off_target_ms = abs(float(row["p50"]) - span_ms(axes(run), "target"))

@@ -38,7 +38,7 @@ RATIOS: Final = pa.DataFrameSchema(
 
 
 def read_ratios(path: Path) -> pd.DataFrame:
-    """Table 5; DataError where the file is not such a table."""
+    """Read Table 5; raise DataError where the file is not such a table."""
     return read_table(path, RATIOS, "ratios")
 
 

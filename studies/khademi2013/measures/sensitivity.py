@@ -28,7 +28,7 @@ AQMS: Final = ("codel", "pie", "ared", "fq_codel")
 
 
 def aqm(run_axes: Mapping[str, str]) -> str:
-    """One of AQMS; for any other qdisc, and the user's own, the name of the qdisc."""
+    """Return one of AQMS; for any other qdisc, and the user's own, the name of the qdisc."""
     studied = run_axes["algorithm"] in AQMS and run_axes["qdisc"] not in ownfile.drawn()
     return run_axes["algorithm" if studied else "qdisc"]
 

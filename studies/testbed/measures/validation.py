@@ -107,7 +107,7 @@ def verdicts(compared: pd.DataFrame) -> pd.DataFrame:
 
 
 def countdown_error(rows: pd.DataFrame) -> pd.Series:
-    """Collision probabilities relative to those of `wifi.countdown`."""
+    """Return the collision probabilities relative to those of `wifi.countdown`."""
     cases = rows[["stations", "cw_min", "backoff"]].itertuples(index=False, name=None)
     expected = [wifi.countdown(number, cw_min, of == "edca") for number, cw_min, of in cases]
     return rows["median"] / expected - 1
@@ -123,8 +123,8 @@ THREE: Final = {1: "fast", 2: "other_fast", 3: "slow"}
 
 
 def three(compared: pd.DataFrame) -> pd.DataFrame:
-    """Two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed of
-    them (NaN where nothing was), and each one's share of the air time; of each station's numbers
+    """Return two fast stations and a slow one: `below`, Mbit/s of each and of all, what was printed
+    of them (NaN where nothing was), and each one's share of the air time; of each station's numbers
     the least and the greatest of a seed (`_low`, `_high`)."""
     rows = []
     for below, of in compared[compared["set"] == "three"].groupby("below", sort=False):

@@ -85,13 +85,14 @@ def protection_us(phy: Phy, protection: str) -> float:
 
 
 def mpdu_bytes(phy: Phy, payload: int) -> int:
-    """Length of the frame that has a UDP datagram of `payload`."""
+    """Return the length of the frame that has a UDP datagram of `payload`."""
     header = _HEADER if phy.rate_mbit_s else _QOS_HEADER
     return header + _LLC_SNAP + _IP_UDP + payload + _FCS
 
 
 def psdu_bytes(phy: Phy, payload: int, frames: int) -> int:
-    """Length of an A-MPDU of so many frames; one alone goes without a delimiter. 8.6.1."""
+    """Return the length of an A-MPDU of so many frames; one alone goes without a delimiter.
+    8.6.1."""
     frame = mpdu_bytes(phy, payload)
     if frames == 1:
         return frame
@@ -165,7 +166,7 @@ def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturati
 
 
 def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturation:
-    """Bianchi's model with the countdown of DCF, which a busy slot stops.
+    """Solve Bianchi's model with the countdown of DCF, which a busy slot stops.
 
     Whoever did not send cannot have a backoff of 0 when the medium falls idle, so the first slot
     belongs to those that just sent and drew 0 (C. H. Foh, J. W. Tantra, Comments on IEEE 802.11
@@ -175,7 +176,8 @@ def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturatio
     windows = [(cw_min + 1) << stage for stage in range(_stages(cw_min) + 1)]
 
     def cycle(p: float) -> tuple[float, float, float]:
-        """Per success of a station: slots waited, attempts after idle slots, attempts at once."""
+        """Return what a success of a station takes: slots waited, attempts after idle slots,
+        attempts at once."""
         waited = late = early = 0.0
         reached = 1.0
         for stage in range(2000):
