@@ -39,7 +39,7 @@ class Sweep:
     """The values of an experiment's axes: those of the sweep in its file, and any others."""
 
     def __init__(self, file: StudyFile, name: str, joining: Iterable[str] = ()) -> None:
-        """Read the axes; the qdiscs `joining`, those of `own.yaml`, join every sweep over several."""
+        """Read the axes; the qdiscs `joining`, of `own.yaml`, join every sweep over several."""
         self.file, self.name = file, name
         self.section: ExperimentSection = file.experiments[name]
         self.joining = tuple(name for name in joining if name in file.qdiscs)

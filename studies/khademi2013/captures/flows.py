@@ -159,7 +159,7 @@ def during(samples: list[Counters], began_ns: int) -> list[dict[str, Any]]:
 
 
 def flow_numbers(table: pd.DataFrame) -> NDArray[np.int64]:
-    """Return the number of each packet's flow, by its sender's address and port; pings are the last."""
+    """Return each packet's flow, numbered by its sender's address and port; pings are last."""
     last = (table["port"] == rings.PING).rename("last")
     flows = table.groupby([last, "sender", "port"], sort=True).ngroup()
     return np.asarray(flows, dtype=np.int64)
