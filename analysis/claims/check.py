@@ -240,8 +240,8 @@ def read_back(what: str) -> Lacking:
 def within(cells: Cells, low: float = -np.inf, high: float = np.inf) -> Checks:
     """The mean lies between `low` and `high`, in the metric's unit, bounds included."""
 
-    known = metrics()
-    factors = {of.metric for of in cells if of.metric in known and known[of.metric].factor}
+    kinds = metrics()
+    factors = {of.metric for of in cells if of.metric in kinds and kinds[of.metric].factor}
     return _of_all(
         Check(FACTOR if of.metric in factors else VALUE, (of,), low, high) for of in cells
     )

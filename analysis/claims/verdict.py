@@ -331,14 +331,14 @@ def _open(check: Check, size: Effect) -> str:
     """Return why a check is open, for people."""
     seeds = f"{size.seeds} seeds"
     if size.alike:
-        found = f"{number(size.value)}, {seeds} that came out the same"
+        measured = f"{number(size.value)}, {seeds} that came out the same"
     elif size.seeds < 2:
         return f"{check.text}: one seed has no interval"
     elif np.isnan(size.error):
         return f"{check.text}: {seeds} of {size.strata} loads, of one load one only"
     else:
-        found = f"{' to '.join(map(number, size.interval()))}, {seeds}"
-    return f"{check.text}: {found}; asked for {check.bounds}"
+        measured = f"{' to '.join(map(number, size.interval()))}, {seeds}"
+    return f"{check.text}: {measured}; asked for {check.bounds}"
 
 
 def _lacking(condition: Condition) -> list[Lacking]:

@@ -201,13 +201,13 @@ def cell_metrics(per_run: pd.DataFrame, metrics: Sequence[Column] = COLUMNS) -> 
 def compare(
     cells: pd.DataFrame,
     published: pd.DataFrame,
-    one: str = "upload",
+    unnamed: str = "upload",
     marker: Literal["median", "mean"] = "median",
 ) -> pd.DataFrame:
     """Return one row per published value, in its order: ours beside it.
 
     `cells` is from cell_metrics, of one era and congestion control, `published` from
-    published.read_published; `one` is the direction taken for goodputs whose direction the paper
+    published.read_published; `unnamed` is the direction of goodputs whose direction the paper
     does not say, `marker` what its figure draws of the runs. Adds n_seeds, ours (the marker),
     ci_low, ci_high (of the mean), difference (ours - published, same unit), ratio (ours /
     published), allowed and agrees: whether the difference is at most that, the larger of the
@@ -216,7 +216,7 @@ def compare(
     without data have n_seeds 0, NaN, and agrees is missing. Qdiscs that the paper does not have
     come last, nothing beside them.
     """
-    wanted = published.assign(direction=published["direction"].replace("one", one))
+    wanted = published.assign(direction=published["direction"].replace("one", unnamed))
     wanted = pd.concat([wanted, _not_published(cells, wanted)], ignore_index=True)
     keys = ["link", "qdisc", "metric", "direction"]
     merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")

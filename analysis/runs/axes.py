@@ -24,7 +24,7 @@ from qdisclab.emulation.model.units import Duration, Packets, Size, UnitError
 OF_INTERFACE: Final = ("pfifo_fast", "pfifo")  # whose limit is that of the interface
 FRAME_BYTES: Final = 1514  # of Ethernet, without its checksum: what a queue in bytes is counted in
 
-SAID: Final = pa.DataFrameSchema(
+STATED: Final = pa.DataFrameSchema(
     {"qdisc": pa.Column(str), "axis": pa.Column(str), "value": pa.Column(str)},
     unique=["qdisc", "axis"],
     strict=True,
@@ -46,7 +46,7 @@ def axes(run: RunFile) -> dict[str, str]:
         point = point_of(experiment(f"{study.folder}/{run.request['experiment']}"), run.request)
     varied = dict(point.axes)
     return {
-        **_said(study).get(varied.get("qdisc", ""), {}),
+        **_stated(study).get(varied.get("qdisc", ""), {}),
         "base_rtt": str(point.rig.base_rtts[0]) if point.rig.base_rtts else "",
         **varied,
         **(_algorithm(point.up) if point.queues else {}),
@@ -104,11 +104,11 @@ def _algorithm(qdisc: Qdisc) -> dict[str, str]:
 
 
 @cache
-def _said(study: StudyFolder) -> dict[str, dict[str, str]]:
+def _stated(study: StudyFolder) -> dict[str, dict[str, str]]:
     """Return by qdisc what the study says of its axes beside the options."""
     if not study.axes.is_file():
         return {}
-    said_of: dict[str, dict[str, str]] = {}
-    for qdisc, axis, value in read_table(study.axes, SAID, "axes").itertuples(index=False):
-        said_of.setdefault(qdisc, {})[axis] = value
-    return said_of
+    stated: dict[str, dict[str, str]] = {}
+    for qdisc, axis, value in read_table(study.axes, STATED, "axes").itertuples(index=False):
+        stated.setdefault(qdisc, {})[axis] = value
+    return stated

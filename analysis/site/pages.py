@@ -51,8 +51,8 @@ def of_paper(name: str) -> Study:
     A study of none is introduced by its title alone, and one that this call does not know by its
     name.
     """
-    known = (folder.about for folder in study.known() if folder.name == name)
-    return next(known, Study(name, name, "", ()))
+    abouts = (folder.about for folder in study.known() if folder.name == name)
+    return next(abouts, Study(name, name, "", ()))
 
 
 def has_paper(name: str) -> bool:

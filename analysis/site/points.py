@@ -76,7 +76,7 @@ def points(table: pd.DataFrame, ours: str = "") -> dict[str, Any] | None:
         "names": [_name(name, places[name], ours) for name in names],
         "points": [
             [
-                *(known.index(name) for known, name in zip(values, at, strict=True)),
+                *(each.index(name) for each, name in zip(values, at, strict=True)),
                 *(float(f"{number:.6g}") for number in numbers if pd.notna(number)),
             ]
             for at, numbers in zip(

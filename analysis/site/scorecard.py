@@ -37,29 +37,29 @@ class Card:
     """A table: contestants, those that were asked for first, and a row per number."""
 
     asked: Sequence[Contestant]
-    known: Sequence[Contestant]
+    others: Sequence[Contestant]
     rows: Sequence[Row]
 
     @property
     def columns(self) -> list[Contestant]:
         """All contestants."""
-        return [*self.asked, *self.known]
+        return [*self.asked, *self.others]
 
 
-def compare(ours: pd.DataFrame, known: pd.DataFrame, study: str = STUDY) -> Card:
-    """Put the numbers of `ours` from a study beside those of `known` that share a control with it,
+def compare(ours: pd.DataFrame, listed: pd.DataFrame, study: str = STUDY) -> Card:
+    """Put the numbers of `ours` from a study beside those of `listed` that share a control with it,
     or else a queue.
 
     Both are tables of score.SCORES. A queue is compared with queues under the same control, a
     control with controls over the same queue.
     """
     numbers = {number.id: number for number in NUMBERS if number.study == study}
-    ours, known = (table[table["number"].isin(list(numbers))] for table in (ours, known))
+    ours, listed = (table[table["number"].isin(list(numbers))] for table in (ours, listed))
     asked = _contestants(ours)
     qdiscs, controls = {qdisc for qdisc, _ in asked}, {cc for _, cc in asked}
-    others = [of for of in _contestants(known) if of not in asked]
+    others = [of for of in _contestants(listed) if of not in asked]
     beside = [of for of in others if of[1] in controls] or [of for of in others if of[0] in qdiscs]
-    table = pd.concat([ours, known]).drop_duplicates(_KEY)
+    table = pd.concat([ours, listed]).drop_duplicates(_KEY)
     means = intervals(table)
     missed = {
         (qdisc, cc, number)
@@ -126,8 +126,8 @@ def text(card: Card) -> str:
     for row in card.rows:
         of = row.number
         best = f" ({of.best})" if of.study != STUDY else ""
-        found = enumerate(zip(row.intervals, row.misses, strict=True))
-        cells = [cell(at, whole=n < len(card.asked)) + " (no)" * miss for n, (at, miss) in found]
+        numbered = enumerate(zip(row.intervals, row.misses, strict=True))
+        cells = [cell(at, whole=n < len(card.asked)) + " (no)" * miss for n, (at, miss) in numbered]
         lines.append([f"{of.title}{f', {of.unit}' if of.unit else ''}{best}", *cells])
     first, *widths = (max(map(len, column)) for column in zip(*lines, strict=True))
     rows = ([line[0].ljust(first), *map(str.rjust, line[1:], widths)] for line in lines)

@@ -179,7 +179,7 @@ def hoisted(page: str) -> str:
     """Return a page with the styles of its tables in its head, where alone HTML has them."""
     styles = dict.fromkeys(_STYLES.findall(page))
     head, end, rest = _STYLES.sub("", page).partition("</style>")
-    return head + "".join(one for one in styles if one not in head) + end + rest if end else page
+    return head + "".join(each for each in styles if each not in head) + end + rest if end else page
 
 
 def data_found(data: Dataset, qdiscs: Sequence[str]) -> pd.DataFrame:
@@ -201,14 +201,14 @@ def experiments_found(runs: pd.DataFrame) -> pd.DataFrame:
     qdiscs, n_runs, seeds, kernel."""
     by = ["era", "cc", "experiment"]
     cells = runs.astype({"kernel_release": str}).groupby(by, observed=True, sort=False)
-    found = cells.agg(
+    table = cells.agg(
         links=("link", "nunique"),
         qdiscs=("qdisc", "nunique"),
         n_runs=("run", "nunique"),
         seeds=("seed", lambda seeds: ranges(sorted(set(seeds)))),
         kernel=("kernel_release", lambda names: ", ".join(sorted(set(names)))),
     )
-    return found.reset_index()
+    return table.reset_index()
 
 
 def ordered(table: pd.DataFrame) -> pd.DataFrame:

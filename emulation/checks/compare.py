@@ -128,12 +128,12 @@ def compare(left: Side, right: Side) -> Comparison:
     if left.qdiscs and right.qdiscs:
         result.what += (f"counters of {len(left.qdiscs)} interfaces",)
         result.counters = list(differences(left.qdiscs, right.qdiscs))
-    if (one := left.provenance) and (other := right.provenance):
-        result.settings = list(differences(_asked(one), _asked(other)))
-        result.job = job_differences(one, other)
-        result.identity = list(differences(one.get("identity"), other.get("identity")))
+    if (mine := left.provenance) and (other := right.provenance):
+        result.settings = list(differences(_asked(mine), _asked(other)))
+        result.job = job_differences(mine, other)
+        result.identity = list(differences(mine.get("identity"), other.get("identity")))
         if any(part.where == "kernel.digest" for part in result.identity):
-            result.set_qdiscs = set_qdiscs(one)
+            result.set_qdiscs = set_qdiscs(mine)
     return result
 
 

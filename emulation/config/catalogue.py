@@ -266,7 +266,7 @@ def experiment(name: str) -> Experiment:
     by_name = all_labels(study.experiments)
     if f"{study.name}/{last}" in by_name:
         return by_name[f"{study.name}/{last}"]
-    ids = [place + known.removeprefix(study.name) for known in by_name]
+    ids = [place + label.removeprefix(study.name) for label in by_name]
     what, todo = unknown("experiment", name, ids, f"'emulate list {place}' shows all")
     raise ConfigError(what, todo=todo)
 

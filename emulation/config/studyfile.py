@@ -327,7 +327,7 @@ class StudyFile(Section):
     def _fixes_what_there_is(self) -> Self:
         if self.fixed is not None:
             named = {"repetitions": self.fixed.repetitions, "seen": self.fixed.seen}
-            known = self.experiments
-            wrong = ((key, of) for key, names in named.items() for of in names if of not in known)
-            refuse((("fixed", key, of), *unknown("experiment", of, known)) for key, of in wrong)
+            ours = self.experiments
+            wrong = ((key, of) for key, names in named.items() for of in names if of not in ours)
+            refuse((("fixed", key, of), *unknown("experiment", of, ours)) for key, of in wrong)
         return self

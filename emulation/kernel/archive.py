@@ -183,7 +183,7 @@ def _record(result: Path, folder: Path) -> dict[str, Any]:
         inputs, origin, release = content["inputs"], content["source"]["sha256"], content["release"]
         series, compiler = str(inputs["series"]), str(inputs["compiler"])
         recipe = recipes.load(series, folder)
-        versions = recipe.origin.known if recipe.origin else ()
+        versions = recipe.origin.locked if recipe.origin else ()
         locked = {deb.sha256: deb.version for deb in versions}
         wanted = recipes.inputs(recipe, compiler, make.SETTINGS)
         differ = sorted(name for name in {*inputs, *wanted} if inputs.get(name) != wanted.get(name))

@@ -84,7 +84,7 @@ class Origin:
 
     package: str  # Debian package
     suites: tuple[str, ...]  # Debian suites in addition to those of /etc/apt
-    known: tuple[debs.Deb, ...]  # versions of the lock, preferred first
+    locked: tuple[debs.Deb, ...]  # versions of the lock, preferred first
     objects: int  # files that a build compiles, for the progress bar
 
 
@@ -230,7 +230,7 @@ def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> 
     origin = row and Origin(
         package=row["package"],
         suites=tuple(row.get("suites", ())),
-        known=lock.load(folder / lock.FILE.name).kernels.get(series, ()),
+        locked=lock.load(folder / lock.FILE.name).kernels.get(series, ()),
         objects=int(row["objects"]),
     )
     options: list[Option] = []

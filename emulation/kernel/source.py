@@ -43,27 +43,27 @@ def fetch(origin: Origin, folder: Path) -> Source:
     no version is available, or the digest of a known version is wrong.
     """
     folder.mkdir(parents=True, exist_ok=True)
-    for deb in origin.known:
+    for deb in origin.locked:
         path = folder / deb.file
         if path.is_file() and sha256(path) == deb.sha256:
             return Source(path, deb.sha256, deb.version, known=True)
-    first = origin.known[:1]
+    first = origin.locked[:1]
     if first and not lock.load().sources().fetch(first, folder):
         return Source(folder / first[0].file, first[0].sha256, first[0].version, known=True)
     with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
-        names = [*(f"{origin.package}={deb.version}" for deb in origin.known), origin.package]
+        names = [*(f"{origin.package}={deb.version}" for deb in origin.locked), origin.package]
         try:
             apt = PrivateApt(Path(scratch) / "apt", suites=origin.suites)
             came = apt.fetch_first(names, Path(scratch))
         except MissingTool as error:
-            wanted = ", ".join(map(str, origin.known[:1])) or origin.package
+            wanted = ", ".join(map(str, origin.locked[:1])) or origin.package
             what = f"no source has {wanted}: {error.what}"
             todo = "check that this machine reaches its Debian mirror, name a folder or address"
             todo += f" that has the package in {PLACE}, or name a tarball with --source"
             where = "the sources of LOCK.toml and of /etc/apt"
             raise KernelBuildError(what, where, todo) from error
         version, digest = came.name.split("_")[1].replace("%3a", ":"), sha256(came)
-        digests = {deb.version: deb.sha256 for deb in origin.known}
+        digests = {deb.version: deb.sha256 for deb in origin.locked}
         if digest != digests.get(version, digest):
             what = f"{came.name} has the digest {digest}, LOCK.toml says {digests[version]}"
             todo = "find out which of the two is wrong before building anything from it"

@@ -166,7 +166,7 @@ def _expanded(text: str, values: dict[str, list[str]]) -> list[str]:
         return [text]
     form = re.compile(rf"\$(?:{name[1]}\b|\{{{name[1]}\}})")
     filled = (form.sub(value, text) for value in values.get(name[1], ()))
-    return [whole for one in filled if one != text for whole in _expanded(one, values)]
+    return [whole for each in filled if each != text for whole in _expanded(each, values)]
 
 
 def _link(place: Path, links: dict[str, str]) -> None:

@@ -424,8 +424,8 @@ def _quote_log(folder: Path, ending: Ending) -> None:
     last = ending.steps[-1] if ending.steps else {}
     if any(SEE_LOG in problem for problem in last.get("problems", ())):
         lines = read_text(folder / "job/out/kernel.log").splitlines()
-        said = next((line for line in reversed(lines) if line[:1].isdigit()), "").partition(";")[2]
-        text = f"the kernel's log ends with '{errors.printable(said[:200])}'"
+        words = next((line for line in reversed(lines) if line[:1].isdigit()), "").partition(";")[2]
+        text = f"the kernel's log ends with '{errors.printable(words[:200])}'"
         last["problems"] = [problem.replace(SEE_LOG, text) for problem in last["problems"]]
 
 

@@ -103,12 +103,12 @@ def stated(claims: list[Claim]) -> dict[str, tuple[float, float]]:
     """Return what the abstract says of each of QUANTITIES: (least, most) in its unit, NaN for no
     bound."""
     by_id = {claim.id: claim for claim in claims}
-    said = {}
+    printed = {}
     for name, id_ in STATED.items():
         claim = by_id[id_]
         scale = 1000.0 if claim.unit == "s" else 1  # of a latency that is printed in seconds
-        said[name] = (claim.value_low * scale, claim.value_high * scale)
-    return said
+        printed[name] = (claim.value_low * scale, claim.value_high * scale)
+    return printed
 
 
 def beside_stated(table: pd.DataFrame, printed: Mapping[str, tuple[float, float]]) -> pd.DataFrame:

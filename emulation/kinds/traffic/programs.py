@@ -274,8 +274,8 @@ class Programs(TrafficSection, StudySection):
             ours = (f"status {command.status}", "SIGTERM", "SIGKILL")  # signals of the load's end
             if until == "load" and ending not in ours and end_s < run.length.seconds:
                 last = (out / "programs" / name / "stderr").read_text(errors="replace")[-200:]
-                said = last.strip().rpartition("\n")[2] or "nothing on its standard error"
-                what = f"{name}: ended with {ending} after {end_s:g} s of the load: {said}"
+                words = last.strip().rpartition("\n")[2] or "nothing on its standard error"
+                what = f"{name}: ended with {ending} after {end_s:g} s of the load: {words}"
                 raise errors.TrafficFailure(errors.printable(what))
         measured = any("base_rtts_ms" in step for step in steps)
         return {"programs": ran, **({"measured_pairs": self.pairs} if measured else {})}

@@ -35,7 +35,7 @@ def read_cells(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return the table of ROWS of `runs`; raise DataError where one has measured something else."""
     rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run.data)]
     try:
-        numbers = [name for name, one in ROWS.columns.items() if str(one.dtype) == "float64"]
+        numbers = [name for name, column in ROWS.columns.items() if str(column.dtype) == "float64"]
         return ROWS.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))
     except (ValueError, KeyError, pa.errors.SchemaError) as error:
         raise DataError.of(runs[0].data, f"no saturated cells ({error})", RERUN) from error

@@ -31,7 +31,7 @@ def test_a_queue_is_beside_queues_and_a_control_beside_controls(known: pd.DataFr
     assert queue.columns == [("sfq", "cubic"), ("pie", "cubic")]  # ours takes its own place
     control = scorecard.compare(scores("pie", "vegas", 3), known)
     assert control.columns == [("pie", "vegas"), ("pie", "cubic")]
-    assert scorecard.compare(scores("sfq", "vegas", 3), known.head(0)).known == []
+    assert scorecard.compare(scores("sfq", "vegas", 3), known.head(0)).others == []
 
 
 def test_the_text_has_intervals_of_what_was_asked_for(known: pd.DataFrame) -> None:

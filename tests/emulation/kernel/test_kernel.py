@@ -128,7 +128,7 @@ def test_recipe_of_the_project(name: str) -> None:
     assert {"um-seed.patch", "um-simulated-tsc.patch"} <= {patch.name for patch in recipe.patches}
     assert recipes.Option("CONFIG_HZ", "1000", "um.config") in recipe.options
     assert recipe.origin is not None
-    assert all(len(deb.sha256) == 64 for deb in recipe.origin.known)
+    assert all(len(deb.sha256) == 64 for deb in recipe.origin.locked)
 
 
 def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
