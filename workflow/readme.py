@@ -180,7 +180,7 @@ def cited_table(claims: list[dict[str, Any]], text: str) -> str:
     prose = _PART.sub("", text)
     ids = [claim["id"] for claim in claims]
     cited: set[str] = set()
-    for first, last in re.findall(r"\b([a-z]\d{3})\b(?: to ([a-z]\d{3})\b)?", prose):
+    for first, last in re.findall(r"\b([a-z]\d{3})\b(?:\s+to\s+([a-z]\d{3})\b)?", prose):
         ends = (first, last or first)
         if unknown := [name for name in ends if name not in ids]:
             raise ValueError(f"no claim {unknown[0]}")

@@ -93,7 +93,8 @@ def over_time(
 
 def curves(runs: Mapping[str, RunFile], quantities: Sequence[str]) -> pd.DataFrame:
     """Return what `over_time` draws, as means in at most STEPS steps: what, line, quantity,
-    time_s, mean."""
+    time_s, mean. Raise DataError for another quantity."""
+    require_several("quantities", quantities, LABELS)
     parts = []
     for what, run in runs.items():
         for quantity in quantities:

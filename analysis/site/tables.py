@@ -320,8 +320,9 @@ def _of_printed(table: pd.DataFrame) -> str:
     rest = ", ".join(f"{n} {word}" for word, n in counts.items() if n and word != "yes")
     text = f"Of {sum(counts.values())} printed values {counts['yes']} agree"
     text += f"; of the others {rest}." if rest else "."
-    if off.max() > 0.05:
-        worst = int(off.fillna(-1).to_numpy().argmax())
+    missed = off.where([word != "yes" for word in words])
+    if missed.max() > 0.05:
+        worst = int(missed.fillna(-1).to_numpy().argmax())
         ours, published = (number(pairs[name].iloc[worst]) for name in ("ours", "published"))
         unit = f" {table['unit'].iloc[worst]}" if "unit" in table else ""
         text += f" The median miss is {100 * off.median():.3g} %, the greatest that of "

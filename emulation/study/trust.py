@@ -1,10 +1,11 @@
 """What a study from somebody else would execute, and whether the user has agreed to it.
 
-A study is more than numbers: its modules (`emulation.study.code`) and notebooks run as Python on
-this computer, a module's Kbuild is run by make, and programs run as root in a guest. Nothing of it
-is executed before the user has seen a list and agreed, at a prompt or by `--trust`; the answer
-holds as long as no file of the study changes, but for its runs. A study that `emulate new` made is
-the user's own and always trusted; shipped studies are part of the project.
+A study is more than numbers: its modules (`emulation.study.code`) and notebooks run as Python with
+the user's rights, a module's Kbuild is run by make behind a wall (`SECURITY.md`), and programs run
+as root in a guest. Nothing of it is executed before the user has seen a list and agreed, at a
+prompt or by `--trust`; the answer holds as long as no file of the study changes, but for its runs.
+A study that `emulate new` made is the user's own and always trusted; shipped studies are part of
+the project.
 """
 
 import argparse
@@ -55,12 +56,12 @@ def executes(folder: Path) -> list[str]:
     file = folder / studies.FILE
     values = list(_nested(source.Source.of(file).value)) if file.exists() else []
     names = [path.relative_to(folder) for path in _files(folder) if path.suffix in _CODE]
-    lines = [f"on this computer: {name} ({_use(name)})" for name in names]
+    lines = [f"with your rights: {name} ({_use(name)})" for name in names]
     for section in (value for value in values if isinstance(value, dict)):
         if isinstance(module := section.get("module"), str):
             _check_place(folder, module)
             what = f"make, with {module}/Kbuild; what comes of it is loaded into the guest's kernel"
-            lines.append(f"on this computer: {what}")
+            lines.append(f"behind a wall: {what}")
         if "programs" not in values:  # the only kind of traffic with commands of the study
             continue
         for name in section["files"] if isinstance(section.get("files"), list) else ():

@@ -343,14 +343,16 @@ def test_unknown_key_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.kernel
 def test_the_first_notebook_answers_by_its_own_runs(tmp_path: Path) -> None:
-    """A long buffer makes pages slower than a short one, and that than a queue per flow."""
+    """A long buffer makes pages slower than a short one, and that than a queue per flow; one queue
+    can be looked at alone."""
     drawn = tmp_path / "out.ipynb"
     given = {"data_root": str(tmp_path / "data"), "length": "12s"}
     folder = str(ROOT / "notebooks")
-    papermill.execute_notebook(
-        str(ROOT / "notebooks/00-start.ipynb"), str(drawn), given, cwd=folder,
-        kernel_name="python3", progress_bar=False,
-    )  # fmt: skip
+    for more in ({"qdiscs": ["fq_codel"]}, {}):
+        papermill.execute_notebook(
+            str(ROOT / "notebooks/00-start.ipynb"), str(drawn), given | more, cwd=folder,
+            kernel_name="python3", progress_bar=False,
+        )  # fmt: skip
     answers = re.findall(
         r"(\w+): (?:full.*?; )?pings took .*?, a page ([\d.]+) s", drawn.read_text()
     )

@@ -69,6 +69,8 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("rrul", {"directions": []}, "directions: is [], no list of values"),
         ("readings", {"experiments": []}, "experiments: is [], no list of values"),
         ("wifi_rigs", {"quantities": []}, "quantities: is [], no list of values"),
+        ("cells", {"quantities": ["rtt_ms"]}, "quantities: unknown value 'rtt_ms'. valid: l4s_"),
+        ("years", {"quantities": ["latency"]}, "quantities: unknown value 'latency'. "),
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(

@@ -107,7 +107,7 @@ def test_what_today_decides_otherwise_has_a_row_and_all_are_counted() -> None:
 def test_cited_claims_stand_by_their_verdict() -> None:
     names = ("agrees", "agrees", "disagrees", "agrees")
     claims = [claim(f"g00{number}", verdict) for number, verdict in enumerate(names, 1)]
-    page = "It holds (g001 to g003).\n<!-- cited -->\n| g004 |\n<!-- /cited -->\n"
+    page = "It holds (g001\nto g003).\n<!-- cited -->\n| g004 |\n<!-- /cited -->\n"
     assert body(readme.cited_table(claims, page)) == [
         "| gbw2015 | agrees | g001, g002 |",
         "| gbw2015 | disagrees | g003 |",

@@ -1,7 +1,9 @@
 """Figures of programs over time."""
 
+import pytest
 from matplotlib.axes import Axes
 
+from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.plots import style, timeline
 from qdisclab.analysis.runs.dataset import find_runs
 from tests import ROOT
@@ -31,3 +33,8 @@ def test_many_runs_are_drawn_in_rows_with_the_same_axes() -> None:
     assert places == [(0, 0), (0, 1), (0, 2), (1, 0), (1, 1)]
     assert len({axes.get_ylim() for axes in shown}) == 1
     assert all(axes.get_xlabel() for axes in shown)
+
+
+def test_another_quantity_is_refused() -> None:
+    with pytest.raises(DataError, match="quantities: unknown value 'goodput'"):
+        timeline.curves({}, ["goodput"])

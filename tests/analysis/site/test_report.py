@@ -397,10 +397,10 @@ def test_a_value_that_does_not_agree_says_by_how_much_it_is_off() -> None:
 
 
 def test_a_sentence_is_computed() -> None:
-    printed = table_of([(10.0, 10.0, True), (35.0, 59.5, False)])
-    printed.insert(0, "qdisc", ["pie", "codel"])
+    printed = table_of([(10.0, 10.0, True), (35.0, 59.5, False), (1.0, 0.1, True)])
+    printed.insert(0, "qdisc", ["pie", "codel", "sfq"])  # sfq's is within the reading error
     assert sentence(printed) == (
-        "Of 2 printed values 1 agree; of the others 1 further off. The median miss is 35 %, the "
+        "Of 3 printed values 2 agree; of the others 1 further off. The median miss is 70 %, the "
         "greatest that of codel: 59.5 where 35 is printed."
     )
     rows = [("A", "pie", 3.0), ("A", "codel", 1.0), ("B", "codel", 0.5)]

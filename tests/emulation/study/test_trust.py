@@ -84,7 +84,7 @@ def test_rigs_are_not_executed_before_somebody_agrees(
     folder = write(rig="{kind: python, function: rig}", code=True)
     assert main([command, str(folder)]) == ConfigError.exit_status
     said = capsys.readouterr().err
-    assert "executes on this computer: rigs.py (Python, when the study is read), not yet" in said
+    assert "executes with your rights: rigs.py (Python, when the study is read), not yet" in said
     assert f"emulate check --trust {folder}" in said
     assert len(said.splitlines()) == 1
     assert not (tmp_path / "ran").exists()
@@ -114,7 +114,7 @@ def test_at_a_terminal_it_is_shown_and_asked(
     monkeypatch.setattr("sys.stdin", Terminal(answer))
     monkeypatch.setattr("sys.stderr", out)
     trust.ask(folder / "first", False)
-    assert "on this computer: rigs.py (Python, when the study is read)" in out.getvalue()
+    assert "with your rights: rigs.py (Python, when the study is read)" in out.getvalue()
     assert """on the guest: sh -c 'echo "a  b"'""" in out.getvalue()
     assert trust.trusted(folder) == agreed
 
@@ -176,7 +176,7 @@ def test_a_module_is_built_here(write: Write) -> None:
         text.replace("experiments:", "qdiscs: {mine: {kind: mine, module: mine}}\nexperiments:")
     )
     (line,) = trust.executes(folder)
-    assert line.startswith("on this computer: make, with mine/Kbuild; ")
+    assert line.startswith("behind a wall: make, with mine/Kbuild; ")
 
 
 @pytest.mark.parametrize("name", ["../out", "/etc", "link", "a/../../out"])
