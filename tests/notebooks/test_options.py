@@ -71,6 +71,7 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("wifi_rigs", {"quantities": []}, "quantities: is [], no list of values"),
         ("cells", {"quantities": ["rtt_ms"]}, "quantities: unknown value 'rtt_ms'. valid: l4s_"),
         ("years", {"quantities": ["latency"]}, "quantities: unknown value 'latency'. "),
+        ("years", {"linux": ["3.14"]}, "linux: has not one value per era. Give one to each of"),
     ],
 )
 def test_a_misspelled_option_stops_the_notebook(
