@@ -51,6 +51,7 @@ RUN = "gbw2015/rrul/10-1/codel/cubic/seed-00"
 
 def test_only_what_differs_is_shown(call: Callable[..., tuple[int, str, str]]) -> None:
     base = {1: {"induced_latency_ms": 40.0, "jain_index": 9.0}, 2: {"induced_latency_ms": 0.0}}
+    base[4] = {"induced_latency_ms": 1.0}
     now = {
         1: {"induced_latency_ms": 50.0, "jain_index": 9.0},
         2: {"induced_latency_ms": 1.0},
@@ -61,6 +62,7 @@ def test_only_what_differs_is_shown(call: Callable[..., tuple[int, str, str]]) -
         f"| {RUN}1 | induced_latency_ms | 40 | 50 | +25.0 % |",
         f"| {RUN}2 | induced_latency_ms | 0 | 1 |  |",
         f"| {RUN}3 | not in the base | | | |",
+        f"| {RUN}4 | only in the base | | | |",
         "",
         "1 numbers are equal.",
     ])  # fmt: skip

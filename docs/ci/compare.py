@@ -29,7 +29,7 @@ def measured(data: Path) -> dict[str, Mapping[str, float]]:
 
 
 def table(base: Mapping[str, Mapping[str, float]], now: Mapping[str, Mapping[str, float]]) -> str:
-    """Return one row for each number that is not as in the base, and for each run without one."""
+    """Return one row for each number that is not as in the base, and for each run of one alone."""
     lines = ["| run | number | base | now | change |", "| --- | --- | ---: | ---: | ---: |"]
     equal = 0
     for run, values in now.items():
@@ -44,6 +44,8 @@ def table(base: Mapping[str, Mapping[str, float]], now: Mapping[str, Mapping[str
             elif before is not None:
                 change = f"{100 * (value / before - 1):+.1f} %" if before else ""
                 lines.append(f"| {name} | {number} | {before:.6g} | {value:.6g} | {change} |")
+    gone = sorted(base.keys() - now.keys())
+    lines += [f"| {run.removesuffix('.json')} | only in the base | | | |" for run in gone]
     return "\n".join([*lines, "", f"{equal} numbers are equal."])
 
 

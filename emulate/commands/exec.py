@@ -87,7 +87,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
-        "--timeout", help="virtual time after which the command is given up (default: '1 h')"
+        "--timeout", help="virtual time since boot after which it is given up (default: '1 h')"
     )
     parser.add_argument(
         "--patience",
@@ -200,7 +200,7 @@ def _compare(first: execution.Outcome, again: execution.Outcome, place: Path | N
 def requested(args: argparse.Namespace) -> tuple[execution.Execution, str]:
     """Return the execution that the options ask for, without layers, and the name of its kernel."""
     words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
-    if not words:
+    if not any(words[:1]):
         raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
     rig, series = _rig(args)
     if words[0] == "on":  # in the guest, another program would report the error

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from qdisclab.emulate.arguments import quantity
 from qdisclab.emulation.captures import pair
+from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.units import Rate
 
 
@@ -33,6 +34,8 @@ def run(args: argparse.Namespace) -> int:
 
     given = quantity(Rate.parse, args.rate or None, "--rate")
     rate = given.bits_per_second if given else 0
+    if args.output and args.output.resolve() in (args.before.resolve(), args.behind.resolve()):
+        raise ConfigError("is a capture to read", f"--output {args.output}", "name another file")
     with tempfile.TemporaryDirectory(prefix="packets-") as folder:
         target = args.output or Path(folder) / "packets.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from qdisclab.emulate.arguments import add_unconfined, kernel_name, memory, seconds, warn, whole
 from qdisclab.emulate.kernels import named
-from qdisclab.emulation.errors import printable
+from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
@@ -85,6 +85,9 @@ def run(args: argparse.Namespace) -> int:
     tests = list(suite.cases(names, args.packetdrill, variants, args.tolerance))
     folders = sorted({test.folder for test in tests} - {"."})
     needed = [args.packetdrill] if any(".pkt" in test.name for test in tests) else []
+    if needed and not os.path.isfile(args.packetdrill):  # noqa: PTH113 - it may be too long
+        where, todo = f"--packetdrill {args.packetdrill}", "name your build of it"
+        raise ConfigError("is no file", where, todo)
     needed += suite.includes(tests)
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()
@@ -102,6 +105,8 @@ def run(args: argparse.Namespace) -> int:
     for text in instructions.of_programs(wanted.guest(root), (), files):
         warn(text)
     keep = cache_dir("failed") / f"suite-{os.getpid()}"
+    if args.output is not None:  # refused before the tests are done
+        args.output.mkdir(parents=True, exist_ok=True)
     table = []
     with tempfile.TemporaryDirectory() as scratch:
 
@@ -112,7 +117,6 @@ def run(args: argparse.Namespace) -> int:
             table.append(row)
             print(printable(f"{row.outcome:8} {row.name}  {row.note[:200]}".rstrip()), flush=True)
     if args.output is not None:
-        args.output.mkdir(parents=True, exist_ok=True)
         suite.write(table, args.output)
     count = Counter(row.outcome for row in table)
     print(", ".join(f"{count[outcome]} {outcome}" for outcome in sorted(count)), file=sys.stderr)

@@ -88,6 +88,8 @@ def _merge(before: Path, behind: Path, records: Path) -> None:
             rows["kept"] = [min(len(packet.content), packets.HEAD) for _, packet in block]
             rows["content"] = np.frombuffer(content, dtype=np.uint8).reshape(-1, packets.HEAD)
             rows.tofile(file)
+    if not number:
+        raise ConfigError("have no packet", f"{before}, {behind}", "capture while packets pass")
 
 
 def _packets(path: Path, event: int) -> Iterator[tuple[int, pcap.Packet]]:

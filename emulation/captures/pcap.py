@@ -45,7 +45,8 @@ def read(path: Path) -> Iterator[Packet]:
         with opened(path, "rb") as stream:
             yield from _packets(stream, path)  # type: ignore[arg-type]
     except (OSError, EOFError, zlib.error) as error:
-        raise ConfigError(f"cannot be read: {error}", str(path), "name a whole capture") from error
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise ConfigError(what, str(path), "name a whole capture") from error
 
 
 def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:

@@ -41,15 +41,18 @@ from qdisclab.emulation.study.source import Path, Source, dotted
 MOST_POINTS = 10_000
 
 
-def load(path: FilePath) -> Study:
-    """Read a study file, or the one in a folder; raise `ConfigError` with all its problems."""
+def load(path: FilePath, joining: own.Own | None = None) -> Study:
+    """Read a study file, or the one in a folder; raise `ConfigError` with all its problems.
+
+    What is `joining` it is by default the user's own.
+    """
     path = path / studies.FILE if path.is_dir() else path
     try:
         changed = path.stat().st_mtime_ns
     except OSError as error:
         what = f"cannot be read: {error.strerror}"
         raise ConfigError(what, str(path), "name a readable study file") from None
-    return _load(path, changed, kinds.states(path.parent), own.own())
+    return _load(path, changed, kinds.states(path.parent), joining or own.own())
 
 
 @lru_cache(maxsize=32)

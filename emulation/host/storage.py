@@ -2,6 +2,7 @@
 
 import errno
 import os
+import re
 import shutil
 import subprocess
 from contextlib import suppress
@@ -46,9 +47,11 @@ def require_room(folder: Path) -> None:
 
 def of(error: OSError) -> EmulationError:
     """Return an error that the user can act on; raise any other error of the host again."""
-    if isinstance(error, shutil.Error):  # of several files, without numbers
+    if isinstance(error, shutil.Error):  # of several files, their numbers in texts
         _, target, what = error.args[0][0]
-        return StorageError(str(what), str(target), "look at its disk and folder")
+        if (number := re.match(r"\[Errno (\d+)\]", str(what))) is None:
+            return StorageError(str(what), str(target), "look at its disk and folder")
+        error = OSError(int(number[1]), os.strerror(int(number[1])), str(target))
     if error.errno not in TODO:
         raise error
     what = (error.strerror or str(error)).lower()

@@ -121,7 +121,9 @@ def fetch(
             _unpack(archive, result, part)
             record = _record(result, folder)
         except _BROKEN as error:
-            raise _refused(place, f"no packed kernel ({error or type(error).__name__})") from error
+            # tarfile has a line about each way in which it may be packed
+            told = str(error).partition(":\n")[0] or type(error).__name__
+            raise _refused(place, f"no packed kernel ({told})") from error
         except _Unfit as error:
             raise _refused(place, str(error)) from error
         record["fetched"] = {"from": place, "sha256": digest}

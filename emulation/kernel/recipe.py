@@ -254,7 +254,8 @@ def _text(config: Path) -> str:
     try:
         return config.read_text()
     except (OSError, ValueError) as error:
-        raise KernelBuildError(f"cannot be read: {error}", f"--config {config}") from error
+        what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
+        raise KernelBuildError(what, f"--config {config}") from error
 
 
 def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, Any]:

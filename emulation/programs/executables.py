@@ -1,6 +1,8 @@
 """Whether a guest can start a program, and the files that this takes: scripts and ELF files."""
 
 import os
+import re
+import shlex
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -118,6 +120,10 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
     if not first.startswith(b"#!"):
         what = "is neither an ELF file nor a script with '#!' on its first line"
         raise MissingTool(what, name, "add '#!/bin/sh', or name what is to run it")
+    if first.endswith(b"\r"):  # which Linux takes for a part of the name
+        raise MissingTool(
+            "its lines end as on Windows", name, f"sed -i 's/\\r$//' {shlex.quote(name)}"
+        )
     words = first[2:].decode(errors="replace").split()
     return (path, *_interpreter(root, name, words, (*scripts, name)))
 
@@ -136,7 +142,8 @@ def _interpreter(
         except MissingTool as error:
             what = f"its first line asks for {interpreter or 'nothing'}, which the guest lacks"
             todo = "add the package that has it with --package"
-            todo = f"run python3 {name}" if interpreter.endswith("python") else todo
+            if (python := re.search(r"python(2?)[.\d]*$", interpreter)) is not None:
+                todo = f"run python{python[1] or 3} {name}"
             raise MissingTool(what, name, todo) from error
     return files
 

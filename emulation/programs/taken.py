@@ -34,7 +34,7 @@ def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[T
             _take(word, folder / word, folder, files)
     for name in named:
         path = folder / name
-        if not os.path.exists(path):  # noqa: PTH110 - a name may be too long for `Path.exists`
+        if not (_is_file(path) or os.path.isdir(path)):  # noqa: PTH112 - a name may be too long
             raise ConfigError("there is no such file or folder", f"--file {name}")
         for part in sorted(path.rglob("*")) if path.is_dir() else [path]:
             if part.is_symlink() and path.is_dir():
@@ -46,7 +46,7 @@ def taken(command: Sequence[str], named: Iterable[str], folder: Path) -> tuple[T
 
 def _check_link(link: Path, folder: Path) -> None:
     """Raise `ConfigError` unless it leads to a file in `folder`, of which the guest gets a copy."""
-    target = link.resolve()
+    target = Path(os.path.realpath(link))  # `resolve` fails where links go round
     if not target.is_file() or not target.is_relative_to(folder.resolve()):
         what = f"is a link to {os.readlink(link)}, which is no file in the current folder"  # noqa: PTH115
         raise ConfigError(what, os.path.relpath(link, folder), "put what it leads to in its place")
@@ -72,6 +72,10 @@ def mode(path: Path) -> int:
 
 
 def _relative(path: Path, folder: Path) -> str | None:
-    """Return `path` relative to `folder`, without `.` and `..`, or None if it lies elsewhere."""
-    relative = os.path.relpath(path, folder)  # links are not followed
-    return None if relative == ".." or relative.startswith("../") else relative
+    """Return `path` relative to `folder`, without `.` and `..`, or None if it lies elsewhere.
+
+    It lies where its name says, and where its links lead.
+    """
+    inside = path.resolve().is_relative_to(folder.resolve())
+    relative = os.path.relpath(path, folder)
+    return None if relative == ".." or relative.startswith("../") or not inside else relative

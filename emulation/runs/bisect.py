@@ -134,7 +134,8 @@ def search(
 def commits(source: Path, good: str, bad: str) -> dict[str, str]:
     """Return the commits `bad` and `good` of the user's tree; in a worktree, HEAD is another.
 
-    Raises `ConfigError` for a folder without git, and for what is no commit.
+    Raises `ConfigError` for a folder without git, for what is no commit, and where `good` has all
+    that `bad` has.
     """
     if not (source / ".git").exists():
         raise errors.ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
@@ -145,6 +146,9 @@ def commits(source: Path, good: str, bad: str) -> dict[str, str]:
             ends[name] = git(source, *words).strip()
         except errors.ConfigError:
             raise errors.ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+    if not git(source, "rev-list", "--max-count=1", ends["bad"], f"^{ends['good']}"):
+        what, todo = f"is not later than --good {good}", "name the commit without the change --good"
+        raise errors.ConfigError(what, f"--bad {bad}", todo)
     return ends
 
 

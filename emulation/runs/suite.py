@@ -50,6 +50,7 @@ _INCLUDES = re.compile(r"^TEST_INCLUDES\s*[:+]?=(.*)$", re.MULTILINE)
 _VERSION = re.compile(r"^--ip_version=(\w+)$", re.MULTILINE)
 
 _TAP = re.compile(r"^\s*(ok|not ok) (\d+)\b[ -]*(.*)$", re.MULTILINE)
+_PLAN = re.compile(r"^1\.\.(\d{1,9})\s*(#.*)?$", re.MULTILINE)
 _NOISE = re.compile(r"cannot stat")  # packetdrill, of a folder of /proc that not all kernels have
 
 
@@ -200,6 +201,9 @@ def rows(test: Case, ending: dict[str, Any]) -> Iterator[Row]:
         yield Row(test.name, what.strip() or number, outcome, seconds, about)
     if status is None:
         yield Row(test.name, "", "late", seconds, note or "it did not end in time")
+    elif status == 0 and (plan := _PLAN.search(ending["output"])) and int(plan[1]) > len(parts):
+        what = f"{len(parts)} of the {plan[1]} that it plans have an outcome"
+        yield Row(test.name, "", "not ok", seconds, what)
     elif not parts or (status not in (0, SKIPPED) and all(part[0] == "ok" for part in parts)):
         outcome = {0: "ok", SKIPPED: "skipped"}.get(status, "not ok")
         last = ending["output"].strip().splitlines()[-1:]

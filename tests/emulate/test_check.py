@@ -30,6 +30,9 @@ def test_a_study_that_the_users_own_qdiscs_cannot_join(
     own.write_text('papers: [rfc7982]\nqdiscs: {x: {kind: codel, color: "#882255", marker: p}}\n')
     assert main(["check", str(own)]) == ConfigError.exit_status
     assert "unknown paper 'rfc7982'; did you mean 'rfc7928'?" in capsys.readouterr().err
+    own.write_text("papers: [gbw2015]\nqdiscs: {codel: {kind: codel}}\n")
+    assert main(["check", str(own)]) == ConfigError.exit_status
+    assert "own.yaml: 'codel' is a qdisc of gbw2015 already" in capsys.readouterr().err
 
 
 def test_own_ones_that_do_not_join_a_study_are_said_to_be_there(

@@ -264,6 +264,7 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
     [
         (("--rig", "gbw2015/rrul --seed 3"), "--rig gbw2015/rrul --seed 3: its --seed 3 has"),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
+        (("--", ""), "emulate exec: no command is given; write it behind '--'"),
         (("--rig", "gbw2015/rrul", "--", "on", "client"), "on client: no command is given; "),
         (
             ("--rig", "gbw2015/rrul", "--", "on", "us", "true"),

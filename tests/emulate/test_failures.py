@@ -193,6 +193,10 @@ def test_commands_tell_it_without_a_traceback(
 def test_the_first_of_several_files_that_failed_is_told() -> None:
     found = storage.of(shutil.Error([("a", "data/b", "No space left on device")]))
     assert str(found) == "data/b: No space left on device; look at its disk and folder"
+    text = str(OSError(errno.ENOSPC, "No space left on device", "a", None, "data/b"))  # copytree's
+    assert str(storage.of(shutil.Error([("a", "data/b", text)]))) == (
+        "data/b: no space left on device; free some space, then run it again: what is done stays"
+    )
 
 
 def test_other_errors_of_the_host_are_not_hidden() -> None:

@@ -166,3 +166,13 @@ def test_the_command(
     assert len(packets.read(output)) == 10
     assert cli.main(["packets", *map(str, captures), "--by", "nothing"]) != 0
     assert "no column 'nothing'" in capsys.readouterr().err
+    assert cli.main(["packets", *map(str, captures), "--output", str(captures[0])]) == 2
+    assert "is a capture to read; name another file" in capsys.readouterr().err
+    assert cli.main(["packets", str(captures[0]), "nowhere"]) == 2
+    assert "nowhere: cannot be read: No such file or directory; name a" in capsys.readouterr().err
+
+
+def test_two_captures_without_packets(tmp_path: Path) -> None:
+    both = capture(tmp_path / "in.pcap.gz", []), capture(tmp_path / "out.pcap.gz", [])
+    with pytest.raises(ConfigError, match=r"out\.pcap\.gz: have no packet; capture while"):
+        pair.write(*both, tmp_path / "t.parquet")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 from pathlib import Path
 
@@ -197,6 +198,12 @@ def test_scripts_need_their_interpreter(tmp_path: Path, monkeypatch: pytest.Monk
     script.write_text("#!/usr/bin/env pythonnnn\n")
     with pytest.raises(MissingTool, match="its first line asks for pythonnnn, which the guest"):
         executables.check(host_with(script), "./x")
+    script.write_text("#!/usr/bin/python2\n")
+    with pytest.raises(MissingTool, match=r"asks for /usr/bin/python2, .*; run python2 \./x"):
+        executables.check(host_with(script), "./x")
+    script.write_bytes(b"#!/bin/sh\r\n")
+    with pytest.raises(MissingTool, match="its lines end as on Windows"):
+        executables.check(host_with(script), "./x")
     script.write_text("echo\n")
     with pytest.raises(MissingTool, match="is neither an ELF file nor a script"):
         executables.check(host_with(script), "./x")
@@ -238,7 +245,7 @@ def test_commands_of_the_guest_are_known(root: Path, monkeypatch: pytest.MonkeyP
     assert set(COMMANDS) - surroundings.COMMANDS.keys() == {"on", *commands.ALTERNATIVES}
 
 
-@pytest.mark.parametrize("target", ["/etc/passwd", "nowhere", "../other", "../../outside"])
+@pytest.mark.parametrize("target", ["/etc/passwd", "nowhere", "../other", "../../outside", "link"])
 def test_a_link_in_a_folder_leads_to_a_file_of_the_current_one(here: Path, target: str) -> None:
     (here / "other").mkdir()
     (here / "sub/link").symlink_to(target)
@@ -247,3 +254,16 @@ def test_a_link_in_a_folder_leads_to_a_file_of_the_current_one(here: Path, targe
     (here / "sub/link").unlink()
     (here / "sub/link").symlink_to("b.txt")
     assert "sub/link" in [file.path for file in taken([], ["sub"], here)]
+
+
+def test_what_is_named_is_a_file_and_leads_to_one_of_the_current_folder(here: Path) -> None:
+    (here / "inside").symlink_to("sub/b.txt")
+    assert [file.path for file in taken(["inside"], [], here)] == ["inside"]
+    (here / "outside").symlink_to("/etc/passwd")
+    (here / "folder").symlink_to("/etc")
+    for command, files in ((["outside"], []), (["folder/passwd"], []), ([], ["outside"])):
+        with pytest.raises(ConfigError, match="lies outside of the current folder"):
+            taken(command, files, here)
+    os.mkfifo(here / "pipe")
+    with pytest.raises(ConfigError, match="--file pipe: there is no such file or folder"):
+        taken([], ["pipe"], here)

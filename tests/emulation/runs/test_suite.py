@@ -108,6 +108,11 @@ TAP = "TAP version 13\n1..3\nok 1 - ping\n  not ok 2 tcp # 11960 ms\nok 3 - udp 
             [("ping", "ok", ""), ("tcp", "not ok", "11960 ms"), ("udp", "skipped", "SKIP no nc")],
         ),
         (ending(1, "not ok 1 a # 9 ms\n", "no x"), [("a", "not ok", "9 ms | no x")]),
+        (
+            ending(0, "1..3\nok 1 a\n"),
+            [("a", "ok", ""), ("", "not ok", "1 of the 3 that it plans have an outcome")],
+        ),
+        (ending(0, "1..0 # SKIP no nc\n"), [("", "ok", "")]),
         (ending(2, "ok 1 a\n", "died"), [("a", "ok", ""), ("", "not ok", "died")]),
         (ending(None, "ok 1 a\n"), [("a", "ok", ""), ("", "late", "it did not end in time")]),
     ],
@@ -188,6 +193,16 @@ def test_a_test_that_never_ends_is_ended_with_what_it_started(
     end = inside.run({"command": ["sh", "-c", "sleep 987.25 & exit 3"], "folder": "/"}, 20)
     assert (end["status"], end["seconds"] < 10) == (3, True)
     assert subprocess.run(["pgrep", "-f", "sleep 987.25"], capture_output=True).returncode == 1
+
+
+def test_what_a_suite_cannot_do_is_refused_before_it_begins(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("packetdrill").mkdir()
+    Path("a.pkt").touch()
+    assert cli.main(["suite", "a.pkt"]) == ConfigError.exit_status
+    assert "--packetdrill packetdrill: is no file; name your build of it" in capsys.readouterr().err
 
 
 @pytest.mark.kernel
