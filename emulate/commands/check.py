@@ -58,10 +58,10 @@ def _report(name: str) -> dict[str, Any]:
         own_file = ownfile.path()
         if path.name == FILE.name or (own_file and path.resolve() == own_file.resolve()):
             own = load_own(path)
-            known = studies.known()
-            own.check(known)
+            folders = studies.known()
+            own.check(folders)
             for paper in own.papers:
-                load(known[paper], own)
+                load(folders[paper], own)
             about = {name: list(getattr(own, name)) for name in ("papers", "qdiscs", "controls")}
             return {"file": str(path), "valid": True, **about}
         study = load(path)

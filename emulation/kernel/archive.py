@@ -122,8 +122,8 @@ def fetch(
             record = _record(result, folder)
         except _BROKEN as error:
             # tarfile has a line about each way in which it may be packed
-            told = str(error).partition(":\n")[0] or type(error).__name__
-            raise _refused(place, f"no packed kernel ({told})") from error
+            words = str(error).partition(":\n")[0] or type(error).__name__
+            raise _refused(place, f"no packed kernel ({words})") from error
         except _Unfit as error:
             raise _refused(place, str(error)) from error
         record["fetched"] = {"from": place, "sha256": digest}

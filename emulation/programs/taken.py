@@ -76,6 +76,6 @@ def _relative(path: Path, folder: Path) -> str | None:
 
     It lies where its name says, and where its links lead.
     """
-    inside = path.resolve().is_relative_to(folder.resolve())
+    inside = Path(os.path.realpath(path)).is_relative_to(os.path.realpath(folder))
     relative = os.path.relpath(path, folder)
     return None if relative == ".." or relative.startswith("../") or not inside else relative
