@@ -382,7 +382,8 @@ def test_what_a_sweep_cannot_have_is_refused_at_its_line(
         ),
         (
             "{link: 10/1, qdisc: [codel, sfq], target: [5 ms, 6 ms]}",
-            "10: experiments.first: is the label of some of its points; others have",
+            "10: experiments.first: is the label of some of its points; others have first,target"
+            "=5ms; give it an 'id' of another beginning, so that a name means one thing: first_at",
         ),
     ],
 )
