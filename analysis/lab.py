@@ -254,9 +254,11 @@ class Chosen(Sequence[Run]):
         texts = table.select_dtypes(include=["object", "str"]).columns
         return table.astype(dict.fromkeys(texts, "category"))
 
-    def _with_axes(self, table: pd.DataFrame, how: Literal["left", "right"] = "right") -> Any:
+    def _with_axes(
+        self, table: pd.DataFrame, how: Literal["left", "right"] = "right"
+    ) -> pd.DataFrame:
         """Return `table` with the runs' axes; one that is called as a column of it ends in `_`."""
-        joined = self.axes.merge(table, on="run", how=how, suffixes=("_", ""))
+        joined: pd.DataFrame = self.axes.merge(table, on="run", how=how, suffixes=("_", ""))
         joined.attrs = table.attrs
         return joined
 

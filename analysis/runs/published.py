@@ -83,8 +83,8 @@ def read_published(
         return wanted.reset_index(drop=True)
     there = table[table["figure"] == figure]
     if there.empty:
-        names = ", ".join(sorted(table["figure"].unique()))
-        raise DataError.of(path, f"no figure {figure!r}", f"It has {names}")
+        known = ", ".join(sorted(table["figure"].unique()))
+        raise DataError.of(path, f"no figure {figure!r}", f"It has {known}")
     chosen = wanted[wanted["figure"] == figure].reset_index(drop=True)
     if chosen.empty:
         wrong = f"no value of {', '.join(qdiscs or ())} in figure {figure!r}"
