@@ -21,7 +21,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from numbers import Integral
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 import pandas as pd
@@ -58,6 +58,9 @@ KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "era": (str, "'2014'"),
     "kernel": (str, "'6.12'"),
 }
+
+#: A column for the while, which no axis can be called.
+CELL: Final = "cell of the run"
 
 #: Columns of the summary of programs.
 REPORTED: Final = (
@@ -158,25 +161,25 @@ class Chosen(Sequence[Run]):
         means = self._numbers()
         if twins := dataset.twins(self._files):
             means["same_as"] = means["run"].map(twins).astype("Int64")
-        return self._beside(self.axes.merge(means, on="run", how="left"))
+        return self._beside(self._with_axes(means, how="left"))
 
     def _beside(self, table: pd.DataFrame) -> pd.DataFrame:
         """Return `table` with what the testbed measured of each row's cell in further columns."""
-        by = ["cell", *({"program"} & {*table})]
-        table = table.assign(cell=table["run"].map({run.id: run.cell for run in self.all}))
+        by = [CELL, *({"program"} & {*table})]
+        table[CELL] = table["run"].map({run.id: run.cell for run in self.all})
         theirs = self.measured
         if theirs.all:
             numbers = theirs._numbers()
-            numbers["cell"] = numbers["run"].map({run.id: run.cell for run in theirs.all})
+            numbers[CELL] = numbers["run"].map({run.id: run.cell for run in theirs.all})
             means = numbers.groupby(by).mean(numeric_only=True).dropna(axis="columns", how="all")
             table = table.join(means.add_suffix("_measured"), on=by)
         values = measured.stated(self._study, self._files)[["cell", "metric", "direction", "value"]]
         for cell, metric, direction, value in values.itertuples(index=False, name=None):
-            rows = table["cell"] == cell
+            rows = table[CELL] == cell
             if direction and "program" in by:
                 rows &= table["program"] == direction
             table.loc[rows, f"{metric}_measured"] = value
-        return table.drop(columns="cell")
+        return table.drop(columns=CELL)
 
     def _numbers(self) -> pd.DataFrame:
         programs = all(isinstance(run.traffic, Programs) for run in self.all)
@@ -205,7 +208,9 @@ class Chosen(Sequence[Run]):
         loaded = metrics.in_window(samples, runs, "loaded")
         rtt = loaded.groupby("run", observed=True)["rtt_ms"].mean()
         runs = runs.set_index("run")
-        columns = {column: flow.get(kind) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)}
+        columns = {
+            column: flow.get(kind, np.nan) for kind, column in zip(TCP_KINDS, GOODPUT, strict=True)
+        }
         records = {run.id: read_json(self._record(run)) for run in self.all}
         idle = {run: of.get("measured_base_rtts_ms", [np.nan])[0] for run, of in records.items()}
         columns |= {INDUCED: rtt - runs["base_rtt_ms"], "base_rtt_ms": pd.Series(idle)}
@@ -228,7 +233,7 @@ class Chosen(Sequence[Run]):
             both = [part for part in (pd.DataFrame(rows), reported) if len(part)]
             parts += [part.assign(run=run.id) for part in both]
         table = pd.concat(parts, ignore_index=True) if parts else pd.DataFrame({"run": []})
-        return self.axes.merge(table, on="run", how="right", suffixes=("", "_"))
+        return self._with_axes(table)
 
     def probe(self, text: str) -> pd.DataFrame:
         """Return the table that a probe recorded, `packets` or `packets:router`, of all runs.
@@ -247,9 +252,17 @@ class Chosen(Sequence[Run]):
                 else [self.data / f"{run.id}{end}" for end in probe.files((wanted,), run).values()]
             )
         ]
-        table = self.axes.merge(probed.tables(wanted, files), on="run", how="right")
+        table = self._with_axes(probed.tables(wanted, files))
         texts = table.select_dtypes(include=["object", "str"]).columns
         return table.astype(dict.fromkeys(texts, "category"))
+
+    def _with_axes(
+        self, table: pd.DataFrame, how: Literal["left", "right"] = "right"
+    ) -> pd.DataFrame:
+        """Return `table` with the runs' axes; one that is called as a column of it ends in `_`."""
+        joined: pd.DataFrame = self.axes.merge(table, on="run", how=how, suffixes=("_", ""))
+        joined.attrs = table.attrs
+        return joined
 
     def _all_there(self) -> None:
         for run in self.missing[:1]:

@@ -114,10 +114,12 @@ def utilisation(table: pd.DataFrame, rate_bit_s: float | None = None) -> float:
 
     The rate is that of the port's shaper unless it is given; raises DataError where it has none.
     """
+    about = [*({"run", "node", "interface"} & {*table})]
+    if about and len(table[about].drop_duplicates()) > 1:
+        raise DataError.of("the table", "is of several queues", "Choose one run and port of it")
     rate = rate_bit_s or float(table.attrs.get("rate_bit_s", 0))
     if not rate:
-        what = "the port has no rate of its own"
-        raise DataError.of(Path(table.attrs.get("node", "")), what, "Give the rate in bit/s")
+        raise DataError.of("the table", "has no rate of its port", "Give the rate in bit/s")
     return 1e6 * _sent_mbit_s(table, float(table["left_s"].max())) / rate
 
 

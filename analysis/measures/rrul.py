@@ -14,6 +14,10 @@ from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Float
 STARTUP_S: Final = 20.0  # of load: 25 s of the test, 5 of them idle
 SMOOTH_S: Final = 1.0  # a spike is one if a second of it, and not one sample, is high
 CONTROLLED: Final = 1.5  # times the steady latency
+BOTH_WAYS: Final = (
+    r"(?!udp|ping|http$|tcp_\w*(up|down)|(voip|http)-1up|rrul_up|rtt_fair_(up|down)).*"
+)
+"""Of the names of flent's tests: those with TCP flows in both directions."""
 QUEUES: Final = {"download": "router_down r2-delay", "upload": "router_up r1-delay"}
 
 
@@ -103,4 +107,4 @@ def _drops(run: RunFile) -> dict[str, float]:
     return shares
 
 
-MEASURES: Final = {"rrul": Measure(measure, traffic="flent", test="(?!udp|ping|http$).*")}
+MEASURES: Final = {"rrul": Measure(measure, traffic="flent", test=BOTH_WAYS)}

@@ -145,7 +145,7 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
         values = record[datafile.MEASURES] if run.is_reduced else measure.of(run)
     except EmulationError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         if measure.own:
             with code.blamed(study_at(run.paper).folder, f"of {run.run}: ", measure.place):
                 raise
@@ -162,7 +162,9 @@ def measure_run(run: RunFile) -> Mapping[str, float]:
             todo = f"Add it to METRICS, or {todo}"
             raise DataError.of(measure.place, f"returns the {what}", todo)
         try:
-            numbers[name] = float(value)
+            if math.isinf(number := float(value)):
+                raise ValueError(number)
+            numbers[name] = number
         except (TypeError, ValueError) as error:
             what = f"returns {value!r} for {name} of {run.run}"
             raise DataError.of(measure.place, what, wanted) from error

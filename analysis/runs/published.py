@@ -78,18 +78,21 @@ def read_published(
     the figure of others than `link`.
     """
     table = read_table(path, PUBLISHED, "published values")
-    if qdiscs is not None:
-        table = table[table["qdisc"].isin(qdiscs)]
+    wanted = table if qdiscs is None else table[table["qdisc"].isin(qdiscs)]
     if figure is None:
-        return table.reset_index(drop=True)
-    chosen = table[table["figure"] == figure].reset_index(drop=True)
+        return wanted.reset_index(drop=True)
+    there = table[table["figure"] == figure]
+    if there.empty:
+        figures = ", ".join(sorted(table["figure"].unique()))
+        raise DataError.of(path, f"no figure {figure!r}", f"It has {figures}")
+    chosen = wanted[wanted["figure"] == figure].reset_index(drop=True)
     if chosen.empty:
-        there = ", ".join(sorted(table["figure"].unique()))
-        raise DataError.of(path, f"no figure {figure!r}", f"It has {there}")
+        wrong = f"no value of {', '.join(qdiscs or ())} in figure {figure!r}"
+        raise DataError.of(path, wrong, f"It has {', '.join(sorted(there['qdisc'].unique()))}")
     others = sorted(set(chosen["link"]) - {link})
     if link is not None and others:
         wrong = f"its figure {figure!r} is of {', '.join(others)}, not of {link}"
-        names = table[table["link"] == link]["figure"].unique()
+        names = wanted[wanted["link"] == link]["figure"].unique()
         instead = f'figure = "{names[0]}", or ' if len(names) else ""
         raise DataError.of(path, wrong, f'Write {instead}published_values = "" to draw none')
     return chosen

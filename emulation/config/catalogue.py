@@ -16,7 +16,7 @@ from qdisclab.emulation import datafile
 from qdisclab.emulation.config import job, kinds, own
 from qdisclab.emulation.config.points import Points, context_of, link
 from qdisclab.emulation.config.studyfile import StudyFile
-from qdisclab.emulation.config.sweep import Sweep
+from qdisclab.emulation.config.sweep import TEMPLATE, Sweep
 from qdisclab.emulation.errors import ConfigError, KernelBuildError, Lacking
 from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras, sysctls
@@ -148,9 +148,9 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
         flaws += error.below("experiments", name)
     labels = {point.label for point in points.values()}
     if name in labels and len(labels) > 1:
-        others = ", ".join(sorted(labels - {name}))
-        what = f"is the label of some of its points; others have {others}"
-        todo = "give the experiment another name, so that a name means one thing"
+        what = f"is the label of some of its points; others have {min(labels - {name})}"
+        other = TEMPLATE.replace("{experiment}", f"{name}_at")
+        todo = f"give it an 'id' of another beginning, so that a name means one thing: {other}"
         flaws.append((("experiments", name), what, todo))
     for flaw in flaws:
         source.add(*flaw)

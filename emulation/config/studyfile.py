@@ -229,7 +229,8 @@ def _blocks(value: Any) -> list[Block]:
     for number, block in enumerate(blocks):
         where = (number,) if isinstance(value, list) else ()
         if not isinstance(block, dict) or not block:
-            raise Flaws((where, "is not a mapping", "write e.g. 'link: [10/10]' below it"))
+            what = "is empty" if block == {} else "is not a mapping"
+            raise Flaws((where, what, "write e.g. 'link: [10/10]' below it"))
         for axis, values in block.items():
             if isinstance(values, list) and not values:
                 raise Flaws(((*where, axis), "is empty", "add at least one entry"))

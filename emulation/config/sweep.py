@@ -20,7 +20,7 @@ from qdisclab.emulation.study.source import Path
 #: Axes that every study has, in addition to paths of parameters.
 BUILT_IN = ("link", "qdisc", "cc", "era")
 #: Names that a study cannot give to an axis.
-RESERVED = (*BUILT_IN, "memory", "experiment", "seed", "length", "kernel")
+RESERVED = (*BUILT_IN, "memory", "experiment", "run", "seed", "length", "kernel")
 SECTIONS = ("rig", "traffic", "qdisc")  # in which the path of a parameter begins
 #: Of a point's id: an axis in braces, and in brackets what is left out where an axis is default.
 TEMPLATE = "{experiment}/{link}/{qdisc}/{cc}"

@@ -22,6 +22,7 @@ from qdisclab.emulation.programs.guest_root import COMMANDS, GuestRoot
 #: What pyelftools raises for bytes that no compiler has written.
 _BROKEN = (ELFError, OSError, ValueError, LookupError, OverflowError, MemoryError, zlib.error)
 _ANOTHER = "build it for Linux on x86-64, statically or on Debian 12"
+_PACKAGE = "with --package, in a study under 'packages'"
 _LIBRARIES = ("/lib/x86_64-linux-gnu", "/usr/lib/x86_64-linux-gnu", "/lib", "/usr/lib")
 _NAMES = {"DT_NEEDED": "needed", "DT_RUNPATH": "runpath", "DT_RPATH": "rpath"}
 _KERNEL_READS = 256  # bytes of a script's first line
@@ -106,7 +107,7 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
     guest_path = root.program(name)
     path = None if guest_path is None else root.find(guest_path)
     if guest_path is None or path is None:
-        what, todo = "is neither in the guest nor below the current folder", _todo(name)
+        what, todo = "is neither in the guest nor among the files for it", _todo(name)
         if "/" not in name and (places := root.outside_path(name)):
             what, todo = "is not where a shell looks for it", f"write {' or '.join(places)}"
         raise MissingTool(what, name, todo)
@@ -141,7 +142,7 @@ def _interpreter(
             raise
         except MissingTool as error:
             what = f"its first line asks for {interpreter or 'nothing'}, which the guest lacks"
-            todo = "add the package that has it with --package"
+            todo = f"add the package that has it {_PACKAGE}"
             if (python := re.search(r"python(2?)[.\d]*$", interpreter)) is not None:
                 todo = f"run python{python[1] or 3} {name}"
             raise MissingTool(what, name, todo) from error
@@ -162,7 +163,7 @@ def _libraries(root: GuestRoot, guest_path: str, elf: Elf) -> Iterator[Path]:
             path = None if place is None else root.find(place)
             library_elf = None if path is None else read_elf(path)
             if place is None or path is None or library_elf is None:
-                todo = "name its package with --package, or the file with --file and an rpath"
+                todo = f"name its package {_PACKAGE}, or the file with --file and an rpath"
                 raise MissingTool(f"needs the library {library}, which the guest lacks", user, todo)
             _check_machine(place, library_elf)
             if missing := user_elf.wants.get(library, frozenset()) - library_elf.has:
@@ -196,4 +197,4 @@ def _todo(name: str) -> str:
         return f"to run the file of this folder, write ./{name}"
     if name.startswith("/") and os.path.exists(name):  # noqa: PTH110
         return "the guest does not see the host's files: copy it below the current folder"
-    return "name the package that has it with --package"
+    return f"name the package that has it {_PACKAGE}"

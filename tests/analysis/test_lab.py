@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from qdisclab.analysis.lab import open_study
@@ -43,6 +44,26 @@ def test_a_probe_that_cannot_be_is_refused_before_anything_boots() -> None:
     for jobs in (0, "2"):
         with pytest.raises(ConfigError, match=f"jobs: is {jobs!r}, no number of runs"):
             runs.do(jobs=jobs)  # type: ignore[arg-type]
+
+
+def test_a_column_keeps_its_name_beside_an_axis_that_is_called_so(tmp_path: Path) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    axes = "axes: {second: {sets: rig.links.3.back.delay}}\nrig:"
+    text = STUDY.replace("rig:", axes, 1).replace("{link:", "{second: [1 ms, 2 ms], link:")
+    (folder / "study.yaml").write_text(text)
+    runs = open_study(folder).runs("first", seed=1)
+    table = pd.DataFrame({"run": [run.id for run in runs], "second": [0, 1]})
+    table.attrs = {"rate_bit_s": "10000000"}
+    joined = runs._with_axes(table)
+    assert joined["second"].tolist() == [0, 1]
+    assert joined["second_"].tolist() == ["1 ms", "2 ms"]
+    assert joined.attrs == table.attrs
+
+
+def test_a_direction_without_flows_has_no_goodput() -> None:
+    runs = open_study("gbw2015").runs("voip_1up", link="10/1", qdisc="codel", cc="cubic", seed=1)
+    assert runs.summary()["goodput_download_mbit_s"].dtype == float
 
 
 STUDY = """\

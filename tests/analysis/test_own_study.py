@@ -231,6 +231,8 @@ def test_processes_find_its_measure_by_name(
         ("    return {", "    return 5\n    return {", "py:11: returns a int of mine/load/"),
         ('{"median_ms": float', '{"medan_ms": float', "py:11: returns the unknown metric 'meda"),
         ("float(np.median(pings.value))", '"x"', "py:11: returns 'x' for median_ms of mine/load"),
+        ("float(np.median(pings.value))", "np.inf", "py:11: returns inf for median_ms of mine/"),
+        ("    (pings,)", "    raise SystemExit(0)\n    (pings,)", r"py:13: of .*: SystemExit: 0"),
         ("float(np.median(pings.value))", "np.nan", "py:11: has no number of any run of 'load'"),
         ("METRICS = {", "METRICS = 5 or {", "METRICS is a int, no mapping"),
         ('Metric("median round trip", "ms")', '"ms"', r"\['median_ms'\] is a str, no Metric"),

@@ -88,6 +88,7 @@ def test_statements_figures_and_notebooks_are_checked(
             "voip  ",
             "first.measure: 'voip' makes no numbers of flent, test rrul_be; valid: ",
         ),
+        ("rrul_be  ", "tcp_upload", "first.measure: 'rrul' makes no numbers of flent, test tcp_"),
         ("rrul  ", "rrull ", "first.measure: unknown measure 'rrull'; did you mean 'rrul'? "),
         ("measure: rrul", "unloaded: first", "first.unloaded: is for measures that divide by runs"),
         ("measure: rrul", "measure: rrul\n    unloaded: first", "divide by runs without load: web"),

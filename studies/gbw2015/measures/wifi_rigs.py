@@ -171,4 +171,4 @@ def measure(run: RunFile) -> dict[str, float]:
     return {**rrul.measure(run), "below_qdiscs_ms": both}
 
 
-MEASURES: Final = {"wifi": Measure(measure, traffic="flent", test="(?!udp|ping|http$).*")}
+MEASURES: Final = {"wifi": Measure(measure, traffic="flent", test=rrul.BOTH_WAYS)}

@@ -104,8 +104,11 @@ def test_rates_and_their_fairness(table: pd.DataFrame) -> None:
 def test_utilisation(table: pd.DataFrame) -> None:
     assert packets.utilisation(table) == pytest.approx(48_000 / (80_000 * 2.2))
     assert packets.utilisation(table, 48_000) == pytest.approx(1 / 2.2)
+    several = table.assign(run=[*"ab", *"a" * (len(table) - 2)])
+    with pytest.raises(DataError, match="is of several queues"):
+        packets.utilisation(several)
     table.attrs = {}
-    with pytest.raises(DataError, match="no rate of its own"):
+    with pytest.raises(DataError, match="no rate of its port"):
         packets.utilisation(table)
 
 

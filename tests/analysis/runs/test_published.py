@@ -53,6 +53,11 @@ def test_unknown_figure_is_named_with_the_known_ones() -> None:
         read_published(FIGURE_2, "9")
 
 
+def test_unknown_qdiscs_are_named_with_the_known_ones() -> None:
+    with pytest.raises(DataError, match=r"no value of fifa in figure '2a'\. It has ared, codel, "):
+        read_published(FIGURE_2, "2a", qdiscs=["fifa"])
+
+
 def test_damaged_table_is_refused(tmp_path: Path) -> None:
     damaged = tmp_path / "fig2.csv"
     damaged.write_text(FIGURE_2.read_text().replace(",ms,", ",s,"))

@@ -372,7 +372,7 @@ def test_what_a_sweep_cannot_have_is_refused_at_its_line(
     [
         ("5", "13: experiments.first.sweep: is not a mapping; write e.g. 'link: [10/10]'"),
         ("[]", "13: experiments.first.sweep: is empty; write e.g. 'link: [10/10]' below it"),
-        ("{}", "13: experiments.first.sweep: is not a mapping"),
+        ("{}", "13: experiments.first.sweep: is empty"),
         ("[5]", "13: experiments.first.sweep[0]: is not a mapping"),
         ("{qdisc: codel}", "13: experiments.first.sweep: has no link; add e.g. 'link: [10/10]'"),
         ("{link: 10/1}", "13: experiments.first.sweep: has no qdisc; add e.g. 'qdisc: [fq_codel]"),
@@ -382,7 +382,8 @@ def test_what_a_sweep_cannot_have_is_refused_at_its_line(
         ),
         (
             "{link: 10/1, qdisc: [codel, sfq], target: [5 ms, 6 ms]}",
-            "10: experiments.first: is the label of some of its points; others have",
+            "10: experiments.first: is the label of some of its points; others have first,target"
+            "=5ms; give it an 'id' of another beginning, so that a name means one thing: first_at",
         ),
     ],
 )
@@ -439,6 +440,7 @@ def test_what_is_left_out_of_an_id_is_what_the_rig_has_anyway(first_of: Read) ->
         ("speed: {sets: qdisc.}", "axes.speed.sets: unknown parameter 'qdisc.'"),
         ("speed: {values: {x: {qdisc: pie}}}", "axes.speed.values.x.qdisc: unknown parameter"),
         ("memory: {sets: memory}", "axes.memory: 'memory' has a meaning of its own"),
+        ("run: {sets: memory}", "axes.run: 'run' has a meaning of its own"),
     ],
 )
 def test_an_axis_sets_a_parameter_that_there_is(refusal: Refusal, axes: str, said: str) -> None:

@@ -76,7 +76,7 @@ def test_a_program_of_a_layer_that_no_shell_finds_is_named_by_its_path(
     java = tmp_path / "layer/usr/lib/jvm/java-17/bin/java"
     java.parent.mkdir(parents=True)
     java.write_text("")
-    with pytest.raises(MissingTool, match="is neither in the guest nor below"):
+    with pytest.raises(MissingTool, match=r"nor among the files .* in a study under 'packages'"):
         executables.check(guest, "java")
     java.chmod(0o755)
     with pytest.raises(MissingTool, match=r"looks for it; write /usr/lib/jvm/java-17/bin/java$"):
@@ -143,7 +143,7 @@ def test_a_script_that_is_its_own_interpreter(tmp_path: Path) -> None:
 
 def test_a_word_that_is_too_long_for_a_name_is_no_program(guest: GuestRoot) -> None:
     for name in ("x" * 400, f"./{'x' * 400}", f"/bin/{'x' * 400}/y"):
-        with pytest.raises(MissingTool, match="is neither in the guest nor below the current"):
+        with pytest.raises(MissingTool, match="is neither in the guest nor among the files"):
             executables.check(guest, name)
 
 
