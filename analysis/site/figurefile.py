@@ -206,10 +206,15 @@ def read_figure(path: Path) -> FigureFile:
 def check_values(figure: FigureFile, root: Path) -> None:
     """Raise DataError for a value that the study of `figure` does not know.
 
-    That is a place without a claim, or an experiment, link, qdisc, era or congestion control that
-    no run below `root` has either. A cell without a run is left out of the figure.
+    That is a place without a claim, a file of published values that is not there, or an experiment,
+    link, qdisc, era or congestion control that no run below `root` has either. A cell without a run
+    is left out of the figure.
     """
     _check_places(figure)
+    name = figure.parameters.get("published_values")
+    if name and not (figure.study / "published" / name).is_file():
+        wrong = f"published_values: there is no published/{name}"
+        raise DataError.of(figure.path, wrong, 'Correct the name, or write "" for none')
     seen: set[tuple[str, str, str]] = set()
     cells = figure.cells()
     there = {paper: cells_of(root, paper) for paper in {cell.paper for cell in cells}}

@@ -206,7 +206,7 @@ class Programs(TrafficSection, StudySection):
             if after and after.on is not None and after.on not in nodes:
                 raise Flaws(((*where, "after", "on"), *unknown("node", after.on, nodes)))
             if after and after.program is not None and after.program not in seen:
-                missing = unknown("program", after.program, sorted(seen))
+                missing = unknown("earlier program", after.program, sorted(seen))
                 raise Flaws(((*where, "after", "program"), *missing))
             seen.add(name)
 

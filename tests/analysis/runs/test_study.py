@@ -438,6 +438,11 @@ def test_a_figure_with_values_of_another_kind_says_which(
         ("codel]", "codle]", "unknown qdisc 'codle'. did you mean 'codel'?"),
         ("[modern]", "[modern, '2104']", "unknown era '2104'. valid: modern, 2014"),
         ("[cubic]", "[cubic, rneo]", "Linux 6.12 here has no rneo. choose from bbr, bic"),
+        (
+            "seen.csv",
+            "sen.csv",
+            "published_values: there is no published/sen.csv. Correct the name, or write",
+        ),
     ],
 )
 def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
