@@ -76,6 +76,11 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
     runs = index_of(data, study.name)
     work = [run for run in runs if run.experiment in measures and not run.length]
     by_id = {run.run: run for run in work}
+    first: dict[tuple[str | int, ...], RunFile] = {}
+    for run in work:
+        cell = (run.experiment, run.era, run.link, run.qdisc, run.cc)
+        if (other := first.setdefault((*cell, run.seed), run)) is not run:
+            raise DataError.of(run.provenance, f"has the seed of {other.run}", "Do the run again")
 
     def numbers_of(ids: list[str]) -> list[Mapping[str, float]]:
         chosen = [by_id[name] for name in ids]

@@ -99,6 +99,15 @@ def test_runs_of_another_length_are_left_out(
     assert list(table["seed"]) == [2]
 
 
+def test_two_runs_of_a_cell_have_two_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    measure_as(seed_as_latency, monkeypatch)
+    _, second = (provenances.made_up(tmp_path, "gbw2015", "rrul", seed=seed) for seed in (1, 2))
+    record = second.provenance.read_text()
+    second.provenance.write_text(record.replace('"seed": 2', '"seed": 1'))
+    with pytest.raises(DataError, match=r"seed-002\.json: has the seed of gbw2015/rrul/.*seed-001"):
+        measure_study(study_at("gbw2015"), tmp_path, jobs=1)
+
+
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
     measure_as(invented, monkeypatch)
     with pytest.raises(
