@@ -59,7 +59,7 @@ KINDS: Final[Mapping[str, tuple[type, str]]] = {
     "kernel": (str, "'6.12'"),
 }
 
-#: A column for the while, which no axis can be called.
+#: A column that is dropped again; no axis can have its name.
 CELL: Final = "cell of the run"
 
 #: Columns of the summary of programs.

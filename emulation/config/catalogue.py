@@ -44,7 +44,7 @@ MOST_POINTS = 10_000
 def load(path: FilePath, joining: own.Own | None = None) -> Study:
     """Read a study file, or the one in a folder; raise `ConfigError` with all its problems.
 
-    What is `joining` it is by default the user's own.
+    Qdiscs and controls `joining` it are the user's own, unless others are given.
     """
     path = path / studies.FILE if path.is_dir() else path
     try:

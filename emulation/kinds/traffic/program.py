@@ -152,7 +152,7 @@ class Iperf3Section(ClientSection):
     cc: Name | None = None
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Return a server and a client, whose report is JSON."""
+        """Yield a server and a client, whose report is JSON."""
         client = ["iperf3", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-J"]
         client += ["-C", self.cc] if self.cc else []
         yield from self._pair(["iperf3", "-s"], client, {"tcp": IPERF3_PORT})
@@ -184,7 +184,7 @@ class IrttSection(ClientSection):
     interval: Span = Duration(10**7)
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Return a server and a client, whose report is JSON."""
+        """Yield a server and a client, whose report is JSON."""
         client = ["irtt", "client", "-o", "-", "-i", f"{self.interval.us:g}us"]
         client += ["-d", f"{length_s:g}s", f"{{{self.to}}}"]
         server = ["irtt", "server", "-b", f"{{{self.to}}}:{IRTT_PORT}", "-i", "1ms"]
