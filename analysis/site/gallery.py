@@ -21,14 +21,14 @@ from qdisclab.analysis.site import outputs, pages
 from qdisclab.analysis.site.execute import NOTEBOOK, PAGE
 from qdisclab.analysis.site.notebookpage import data_root
 from qdisclab.analysis.site.points import points
-from qdisclab.analysis.site.tables import HEADERS, MISSES, sentence, texts
+from qdisclab.analysis.site.tables import MISSES, header, sentence, texts
 from qdisclab.analysis.words import ranges
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
 
 MOST_ROWS: Final = 150  # of a table on a page; a longer one is linked
 SECTIONS: Final = ("", "Today's Linux", "How exact it is, and why")  # in front of others
 OPEN_ROWS: Final = 30  # a longer one is folded
-AGREES: Final = HEADERS["agrees"]
+AGREES: Final = header("agrees")
 CHARTS: Final = {
     outputs.TABLE: "Draw its values",
     outputs.RUNS: "Run by run",

@@ -11,7 +11,7 @@ import pandas as pd
 from qdisclab.analysis.plots.style import look
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.settings import in_headers, linux_of
-from qdisclab.analysis.site.tables import HEADERS, VALUES as FIRST
+from qdisclab.analysis.site.tables import VALUES as FIRST, header
 
 #: Columns whose values are of the quantity that another column names; without one of them all
 #: columns of numbers are quantities.
@@ -38,8 +38,8 @@ SEED: Final = "seed"
 NEITHER: Final = ("figure", "run", "twin", "n_seeds", "runs", "samples", "pages", "interval",
                   "note", "restores", "problem", "agrees", "at")  # fmt: skip
 WHOSE: Final = "whose"
-PRINTED: Final = HEADERS["published"]
-OURS: Final = HEADERS["ours"]
+PRINTED: Final = header("published")
+OURS: Final = header("ours")
 NUMBERS: Final = ("value", "low", "high")
 MOST_NAMES: Final = 60  # of one kind: more are no names
 
@@ -109,7 +109,7 @@ def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
     words = named.agg(", ".join, axis=1).str.replace("_", " ") if of else None
     parts = []
     for number in sorted(numbers, key=lambda name: name not in FIRST and not value):
-        label = HEADERS.get(number, in_headers(number))
+        label = in_headers(header(number))
         low, high = _interval(table, number)
         part = pd.DataFrame({"quantity": label, "value": table[number], "low": low, "high": high})
         if words is not None:
@@ -146,5 +146,5 @@ def _name(name: str, values: list[str], ours: str) -> dict[str, Any]:
         values = [linux_of(value) for value in values]
     if name == WHOSE and ours:
         values = [ours if value == OURS else value for value in values]
-    label = HEADERS.get(name, name.replace("_", " ").capitalize())
+    label = header(name)
     return {"label": label, "values": [in_headers(value) for value in values], "colors": colors}

@@ -20,30 +20,14 @@ from qdisclab.analysis.words import NONE, intervals, number, ranges
 if TYPE_CHECKING:
     from pandas.io.formats.style_render import CSSDict
 
-#: Columns whose header is their name, with the unit that it ends in.
-_PLAIN: Final = """
-    qdisc published ours difference ratio at time_s agrees seed kernel induced_latency_ms load
-    kind dropped bursts longest_burst timeouts marks drops median theory error peak_ms
-    peak_after_s mean_ms setting beside link samples median_ms loss_percent pages round_trip
-    parameter rate note switch restores quantity mean effect unit experiment estimate percentile
-    era series runs part paper here longest_ms utilisation_percent dropped_percent sweep
-    rate_mbit_s flows guests hosts packets problem program compared cases limit holds source sure
-    numbers within
-"""
 _STYLES: Final = re.compile(r'<style type="text/css">\s*(#T_.*?)</style>\s*', re.DOTALL)
 #: How a column ends -> its unit.
-_UNITS: Final = {"ms": "ms", "mbit_s": "Mbit/s", "s": "s", "percent": "%"}
-
-
-def _header(column: str) -> str:
-    """Return the name of a column as words: "Rate (Mbit/s)" for `rate_mbit_s`."""
-    end = next((f"_{end}" for end in _UNITS if column.endswith(f"_{end}")), "")
-    words = column.removesuffix(end).replace("_", " ").capitalize()
-    return f"{words} ({_UNITS[end[1:]]})" if end else words
-
-
-HEADERS: Final = {
-    **{column: _header(column) for column in _PLAIN.split()},
+_UNITS: Final = {
+    "ms": "ms", "mbit_s": "Mbit/s", "s": "s", "percent": "%", "bytes": "bytes", "ghz": "GHz",
+    "mhz": "MHz",
+}  # fmt: skip
+#: Headers that `header` would not make of their column.
+_HEADERS: Final = {
     "metric": "Quantity",
     "allowed": "Allowed ±",
     "published_gap": "From the first, published",
@@ -106,6 +90,8 @@ HEADERS: Final = {
     "n_runs": "Runs",
     "rtt_ms": "RTT (ms)",
     "short_gi": "Short guard interval",
+    "mcs": "MCS",
+    "cw_min": "CWmin",
     "within_raw": "Within, bias left in",
     "median_percent": "Median error (%)",
     "p90_percent": "90 % of errors below (%)",
@@ -153,6 +139,19 @@ NAMES: Final = ("qdisc", "series", "aqm", "switch", "what", "rig")
 KEYS: Final = ("x", "base_rtt_ms", "flows_per_sender")
 
 
+def header(column: str) -> str:
+    """Return the header of a column, in words: "Rate (Mbit/s)" for `rate_mbit_s`.
+
+    A name that is no identifier in lower case is a header already.
+    """
+    if column in _HEADERS or not re.fullmatch("[a-z][a-z0-9_]*", column):
+        return _HEADERS.get(column, column)
+    end = next((f"_{end}" for end in _UNITS if column.endswith(f"_{end}")), "")
+    words = column.removesuffix(end).replace("_", " ")
+    words = words[:1].upper() + words[1:]
+    return f"{words} ({_UNITS[end[1:]]})" if end else words
+
+
 def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
     """`table` as a notebook shows it: all rows, whole texts, units and digits as in `texts`.
 
@@ -170,8 +169,8 @@ def readable(table: pd.DataFrame, none: str = "None.") -> Styler | HTML:
     ]
     name = sha256(frame.to_csv().encode()).hexdigest()[:8]  # the same table, the same bytes
     style = Styler(frame, uuid=name, cell_ids=False).hide(axis="index").format(escape="html")
-    if HEADERS["agrees"] in frame:
-        style = style.map(lambda text: COLORS.get(text, ""), subset=[HEADERS["agrees"]])
+    if (agrees := header("agrees")) in frame:
+        style = style.map(lambda text: COLORS.get(text, ""), subset=[agrees])
     return style.set_table_styles(left)
 
 
@@ -263,12 +262,13 @@ def texts(table: pd.DataFrame) -> pd.DataFrame:
     columns["interval"] = intervals(table[bounds[0]], table[bounds[1]])
     for name in others:
         columns[name] = table[name].map(number)
-    return columns.rename(columns=HEADERS).reset_index(drop=True)
+    return columns.rename(columns=header).reset_index(drop=True)
 
 
 def _plain(table: pd.DataFrame) -> pd.DataFrame:
+    words = header if table.columns.name is None else str  # pivoted, columns are named by values
     columns = {
-        HEADERS.get(name, name): agreement(table)
+        words(name): agreement(table)
         if name == "agrees"
         else [number(value) if _is_number(value) else str(value) for value in table[name]]
         for name in table.columns
@@ -356,5 +356,5 @@ def _of_extremes(table: pd.DataFrame) -> str:
     least, most = (f"{number(values.iloc[i])} with {names.iloc[i]}" for i in (0, -1))
     words = {of: in_words if of == "era" else in_headers for of in fixed}
     where = ", ".join(words[of](str(first[of].iloc[0])) for of in fixed)
-    what = HEADERS.get(value, value)
+    what = header(value)
     return f"{what}{f', {where}' if where else ''}: least {least}, most {most}."

@@ -2,7 +2,7 @@
 
 import pandas as pd
 
-from qdisclab.analysis.site.tables import experiments_found
+from qdisclab.analysis.site.tables import experiments_found, texts
 
 
 def test_runs_are_counted_by_experiment() -> None:
@@ -22,3 +22,15 @@ def test_runs_are_counted_by_experiment() -> None:
     )
     assert (first["seeds"], first["kernel"]) == ("1–3", "6.12")
     assert (second["seeds"], second["n_runs"], second["kernel"]) == ("5", 1, "7.2")
+
+
+def test_columns_of_any_table_have_headers_in_words() -> None:
+    table = pd.DataFrame({"rate_mbit_s": [1.0], "qdisc_ms": [2.0], "cpu_s": [3.0], "p50": [4.0]})
+    names = [*texts(table.assign(**{"Delay (ms)": 5.0})).columns]
+    assert names == ["Rate (Mbit/s)", "Qdisc (ms)", "CPU (s)", "Median", "Delay (ms)"]
+
+
+def test_columns_that_are_values_stay_as_they_are() -> None:
+    rows = pd.DataFrame({"link": ["10/10"] * 2, "qdisc": ["fq_codel", "pie"], "ms": [1.0, 2.0]})
+    pivoted = rows.pivot(index="link", columns="qdisc", values="ms")
+    assert [*texts(pivoted).columns] == ["fq_codel", "pie"]
