@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.units import Duration, Quantity, Size, UnitError
+from qdisclab.emulation.model.units import Amount, Duration, Size, UnitError
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
 
-Q = TypeVar("Q", bound=Quantity)
+Q = TypeVar("Q", bound=Amount)
 
 
 def whole(text: str) -> int:

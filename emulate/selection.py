@@ -6,12 +6,12 @@ from typing import Any
 
 from qdisclab.emulate.arguments import Once, kernel_name, quantity, whole
 from qdisclab.emulation.config.catalogue import experiment, select
-from qdisclab.emulation.errors import ConfigError, Lacking
+from qdisclab.emulation.errors import ConfigError, KernelLacks
 from qdisclab.emulation.kernel import check_named
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.study import trust
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 
 #: What belongs to a run and not to a point has options of its own.
 OPTIONS = ("seed", "length", "kernel")
@@ -71,7 +71,7 @@ def add_length(parser: argparse.ArgumentParser) -> None:
 
 
 def selection(
-    args: argparse.Namespace, lacking: dict[str, Lacking] | None = None
+    args: argparse.Namespace, lacking: dict[str, KernelLacks] | None = None
 ) -> tuple[Run, ...]:
     """Return the runs that the options of `add_selection` and `add_length` (if any) select, and put
     those that the kernel lacks something for into `lacking`, where that is given."""
@@ -111,7 +111,7 @@ def settings(given: Iterable[str]) -> dict[str, list[Any]]:
     values: dict[str, list[Any]] = {}
     for option in given:
         axis, sign, text = option.partition("=")
-        source = Source.read(text)
+        source = ParsedFile.read(text)
         nothing = source.value is None and text not in NULL
         if not axis or not sign or source.problems or nothing:
             what = f"'{option[:40]}' is not AXIS=VALUE"

@@ -102,7 +102,7 @@ class ConfigError(EmulationError):
         return "\n".join(f"{self.file}:{problem}" for problem in self.problems)
 
 
-class Lacking(ConfigError):
+class KernelLacks(ConfigError):
     """A run whose kernel has not what it needs."""
 
 

@@ -191,9 +191,9 @@ def _studies() -> list[bytes]:
 
 
 def _plain(text: bytes) -> Any:
-    from qdisclab.emulation.study.source import Source
+    from qdisclab.emulation.study.source import ParsedFile
 
-    return Source.read(text.decode(errors="replace")).value
+    return ParsedFile.read(text.decode(errors="replace")).value
 
 
 def _captures() -> list[bytes]:

@@ -25,7 +25,7 @@ from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import pcap
 from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError, printable
 from qdisclab.emulation.model import sysctls
-from qdisclab.emulation.study.source import MOST_TEXT, Source
+from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile
 from studies.khademi2013.captures import table
 from tests import studyfile
 from tests.data.synthetic_results import write_data, write_results
@@ -142,7 +142,7 @@ def test_packets_of_others(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_yaml_of_others(text: str, said: str) -> None:
     began = time.monotonic()
-    source = Source.read(text)
+    source = ParsedFile.read(text)
     assert time.monotonic() - began < 5
     assert said in source.problems[0].what
 

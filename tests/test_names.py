@@ -50,3 +50,13 @@ def test_no_study_imports_another() -> None:
     assert [
         str(path) for path in studies.SHIPPED.rglob("*.py") if other.search(path.read_text("utf-8"))
     ] == []
+
+
+def test_a_class_of_the_shared_packages_has_a_name_of_its_own() -> None:
+    places: dict[str, list[str]] = {}
+    for path in shared_files():
+        if path.suffix == ".py" and not str(path).startswith((GUEST, "emulation/study/new")):
+            for name in re.findall(r"^class (\w+)", (ROOT / path).read_text("utf-8"), re.MULTILINE):
+                places.setdefault(name, []).append(str(path))
+    assert len(places) > 150
+    assert {name: paths for name, paths in places.items() if len(paths) > 1} == {}

@@ -9,7 +9,7 @@ from jupyter_client.connect import KernelConnectionInfo
 from jupyter_client.manager import AsyncKernelManager
 from jupyter_client.provisioning.local_provisioner import LocalProvisioner
 
-from workflow.steps import ADDRESS, Kernel
+from workflow.steps import ADDRESS, NotebookKernel
 
 
 class Provisioner(LocalProvisioner):
@@ -19,7 +19,7 @@ class Provisioner(LocalProvisioner):
         """Start `cmd`, `python -m ipykernel_launcher OPTION...`, and return how to reach it."""
         options = cmd[cmd.index("ipykernel_launcher") + 1 :]
         folder, environment = kwargs.get("cwd") or Path.cwd(), kwargs.get("env") or os.environ
-        process: Any = Kernel(options, str(folder), environment)
+        process: Any = NotebookKernel(options, str(folder), environment)
         self.process, self.pid, self.pgid = process, process.pid, None
         return self.connection_info
 

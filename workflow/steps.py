@@ -111,7 +111,7 @@ def end_with_parent() -> None:
     Thread(target=follow, daemon=True).start()
 
 
-class Kernel(ForkServerProcess):
+class NotebookKernel(ForkServerProcess):
     """A kernel of a notebook, with what Jupyter uses of `subprocess.Popen`."""
 
     stdin = stdout = stderr = None

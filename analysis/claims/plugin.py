@@ -14,7 +14,7 @@ from qdisclab.analysis.claims.check import Check, Every, Lacking, Quantity, Same
 from qdisclab.analysis.claims.explanation import Variation
 from qdisclab.analysis.claims.verdict import Rule
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.measures.registry import Registry, registry_of
+from qdisclab.analysis.measures.registry import MeasureRegistry, registry_of
 from qdisclab.analysis.runs.statement import Claim
 from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.emulation.model.run import Point
@@ -84,7 +84,7 @@ def _variations(path: Path, module: ModuleType) -> tuple[Variation, ...]:
     return variations
 
 
-def _faults(rule: Any, study: StudyFolder, registry: Registry) -> Iterator[tuple[str, str]]:
+def _faults(rule: Any, study: StudyFolder, registry: MeasureRegistry) -> Iterator[tuple[str, str]]:
     """Yield what is wrong with a rule, each with what to do."""
     match rule:
         case Lacking() | Same():
@@ -102,7 +102,7 @@ def _faults(rule: Any, study: StudyFolder, registry: Registry) -> Iterator[tuple
 
 
 def _misnamed(
-    quantity: Quantity, study: StudyFolder, registry: Registry
+    quantity: Quantity, study: StudyFolder, registry: MeasureRegistry
 ) -> Iterator[tuple[str, str]]:
     """Yield what a quantity names that there is not. Only cells of the study count, as others are
     run for nobody who does not ask for them."""

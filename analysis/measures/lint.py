@@ -35,7 +35,7 @@ RTT_SHARE, RTT_MS = 0.1, 2.0  # how far a round trip may be off its label, or be
 
 
 @dataclass(frozen=True)
-class Finding:
+class LintFinding:
     """Something about a file that its reader should know."""
 
     level: str  # WRONG: not the rig of the name; UNKNOWN: not recorded; NOTE
@@ -55,7 +55,7 @@ class Label:
     offloads: bool | None = None
 
 
-def lint(record: RigRecord) -> list[Finding]:
+def lint(record: RigRecord) -> list[LintFinding]:
     """Return all findings about a file, the wrong ones first."""
     label = _turned(record, label_of(record))
     checks = (_tools, _qdisc, _rates, _rtt, _tcp)
@@ -110,18 +110,18 @@ def _turned(record: RigRecord, label: Label) -> Label:
 # --- checks -------------------------------------------------------------------------------------
 
 
-def _tools(record: RigRecord, _: Label) -> Iterator[Finding]:
+def _tools(record: RigRecord, _: Label) -> Iterator[LintFinding]:
     if record.failed:
-        yield Finding(WRONG, "tools", f"flent says that {record.failed} of its tools failed")
+        yield LintFinding(WRONG, "tools", f"flent says that {record.failed} of its tools failed")
     if not record.series:
-        yield Finding(NOTE, "series", "none in the file: nothing that was measured is compared")
+        yield LintFinding(NOTE, "series", "none in the file: nothing that was measured is compared")
     empty = [name for name, values in record.series.items() if not np.isfinite(values).any()]
     if empty:
         shown = ", ".join(sorted(empty)[:3]) + ", …" * (len(empty) > 3)
-        yield Finding(WRONG, "series", f"no value at all in {len(empty)} series: {shown}")
+        yield LintFinding(WRONG, "series", f"no value at all in {len(empty)} series: {shown}")
 
 
-def _qdisc(record: RigRecord, label: Label) -> Iterator[Finding]:
+def _qdisc(record: RigRecord, label: Label) -> Iterator[LintFinding]:
     """Compare the qdisc and offloads of the label with those of the bottleneck's interface."""
     both = (_bottleneck(record, direction, label) for direction in (DOWN, UP))
     bottlenecks = [interface for interface in both if interface is not None]
@@ -129,40 +129,40 @@ def _qdisc(record: RigRecord, label: Label) -> Iterator[Finding]:
     for interface in bottlenecks:
         if label.qdisc and kinds.isdisjoint(interface.kinds):
             text = f"the name says {label.qdisc}; {interface} has {_list(interface.kinds)}"
-            yield Finding(WRONG, "qdisc", text)
+            yield LintFinding(WRONG, "qdisc", text)
         if interface.offloads and label.offloads is False:
             text = f"the name says none; on at {interface}: {_list(interface.offloads)}"
-            yield Finding(WRONG, "offloads", text)
+            yield LintFinding(WRONG, "offloads", text)
         elif interface.offloads and SEES_NO_SUPERPACKETS.isdisjoint(interface.kinds):
             text = f"on at {interface}, whose qdisc sees superpackets: {_list(interface.offloads)}"
-            yield Finding(NOTE, "offloads", text)
+            yield LintFinding(NOTE, "offloads", text)
     if label.qdisc and not bottlenecks:
         everywhere = {kind for interface in record.interfaces for kind in interface.kinds}
         hosts = "; a router's were not recorded" if len(record.sysctls) == 1 else ""
         seen = f"; recorded: {_list(sorted(everywhere))}" if everywhere else "; none is recorded"
         text = f"no interface with the shaper, so not whether it is {label.qdisc}"
-        yield Finding(UNKNOWN, "qdisc", f"{text}{seen}{hosts}")
+        yield LintFinding(UNKNOWN, "qdisc", f"{text}{seen}{hosts}")
 
 
-def _rates(record: RigRecord, label: Label) -> Iterator[Finding]:
+def _rates(record: RigRecord, label: Label) -> Iterator[LintFinding]:
     for place, direction in enumerate((DOWN, UP)):
         goodput, interface = _goodput(record, direction), _bottleneck(record, direction, label)
         wanted = label.rates_mbit_s[place] if label.rates_mbit_s else None
         rate = interface.rate_mbit_s if interface else None
         if wanted and rate and abs(rate - wanted) > 0.01 * wanted:
             text = f"the name says {wanted:g} Mbit/s of {direction}; {interface} shapes to {rate:g}"
-            yield Finding(WRONG, "rate", text)
+            yield LintFinding(WRONG, "rate", text)
         limit = rate or wanted
         if limit and goodput and goodput > MOST_OF_RATE * limit:
             source = str(interface) if rate else "the name"
             text = f"{direction}s move {goodput:.3g} Mbit/s, more than the {limit:g} of {source}"
-            yield Finding(WRONG, "goodput", text)
+            yield LintFinding(WRONG, "goodput", text)
         elif limit and goodput is not None and goodput < LEAST_OF_RATE * limit:
             text = f"{direction}s move {goodput:.3g} Mbit/s of {limit:g}: is that the bottleneck?"
-            yield Finding(NOTE, "goodput", text)
+            yield LintFinding(NOTE, "goodput", text)
 
 
-def _rtt(record: RigRecord, label: Label) -> Iterator[Finding]:
+def _rtt(record: RigRecord, label: Label) -> Iterator[LintFinding]:
     for name, values in record.pings.items():
         idle = values[(record.time_s < record.delay_s) & np.isfinite(values)]
         loaded = values[record.loaded & np.isfinite(values)]
@@ -172,24 +172,24 @@ def _rtt(record: RigRecord, label: Label) -> Iterator[Finding]:
         wanted = label.rtt_ms
         if wanted and abs(median - wanted) > RTT_SHARE * wanted + RTT_MS:
             text = f"the name says {wanted:g} ms; without load '{name}' is {median:.3g} ms"
-            yield Finding(WRONG, "RTT", text)
+            yield LintFinding(WRONG, "RTT", text)
         least = float(idle.min())
         if loaded.size and loaded.min() < (1 - RTT_SHARE) * least - RTT_MS:
             text = f"'{name}' takes {least:.3g} ms or more without load, {loaded.min():.3g} with"
-            yield Finding(WRONG, "RTT", f"{text}: other paths, or load before it began")
+            yield LintFinding(WRONG, "RTT", f"{text}: other paths, or load before it began")
 
 
-def _tcp(record: RigRecord, label: Label) -> Iterator[Finding]:
+def _tcp(record: RigRecord, label: Label) -> Iterator[LintFinding]:
     """Compare congestion control and ECN with those of the host that opens the connections."""
     own = record.sysctls.get("", {})
     used = record.parameters.get("tcp_cong_control", own.get("net.ipv4.tcp_congestion_control"))
     if label.cc and used and label.cc != used and "," not in str(used):
         text = f"the name says {label.cc}; the client's is {used}"
-        yield Finding(WRONG, "congestion control", text)
+        yield LintFinding(WRONG, "congestion control", text)
     asks = own.get("net.ipv4.tcp_ecn")
     if asks is not None and label.ecn is not None and (asks in (1, 3)) != label.ecn:
         text = f"the name says {'on' if label.ecn else 'off'}; the client's tcp_ecn is {asks}"
-        yield Finding(WRONG, "ECN", text)
+        yield LintFinding(WRONG, "ECN", text)
 
 
 def _bottleneck(record: RigRecord, direction: str, label: Label) -> Interface | None:

@@ -10,7 +10,7 @@ import pandera.pandas as pa
 from qdisclab.analysis.runs.order import in_order
 from qdisclab.analysis.runs.published import read_table
 from qdisclab.emulation.model.run import Point
-from qdisclab.emulation.model.units import Option, Quantity
+from qdisclab.emulation.model.units import Amount, Option
 
 PRINTED: Final = pa.DataFrameSchema(
     {
@@ -65,4 +65,4 @@ def laid_out(table: pd.DataFrame) -> pd.DataFrame:
 
 def _equal(ours: Option | None, printed: str) -> bool:
     """Return whether the two are the same; 125 kB is 125000 B."""
-    return type(ours).parse(printed) == ours if isinstance(ours, Quantity) else str(ours) == printed
+    return type(ours).parse(printed) == ours if isinstance(ours, Amount) else str(ours) == printed

@@ -32,7 +32,7 @@ from qdisclab.analysis.sources import own_code
 from qdisclab.emulation.model.run import Experiment, Point
 from qdisclab.emulation.study import code, studies
 from qdisclab.emulation.study.schema import unknown
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 
 #: What a study's measures are called; a folder of that name has several modules.
 MODULE: Final = "measures"
@@ -99,7 +99,7 @@ class Recorded:
 
 
 @dataclass(frozen=True)
-class Registry:
+class MeasureRegistry:
     """What there is to measure, by its names."""
 
     metrics: Mapping[str, Metric]
@@ -113,13 +113,13 @@ def traffic_of(point: Point) -> str:
 
 
 @cache
-def shared() -> Registry:
+def shared() -> MeasureRegistry:
     """Return what the modules of this package register."""
     names = [of.name for of in pkgutil.iter_modules(package.__path__) if of.name[0] != "_"]
     return _registry(tuple(importlib.import_module(f"{package.__name__}.{name}") for name in names))
 
 
-def registry_of(study: StudyFolder) -> Registry:
+def registry_of(study: StudyFolder) -> MeasureRegistry:
     """Return what is shared and what the modules of `study` register.
 
     Raises DataError, with file and line, where such a module fails or registers something else.
@@ -181,7 +181,7 @@ def faults(study: StudyFolder) -> Iterator[str]:
         else:
             continue
         place = ("experiments", experiment.name, key)
-        line = Source.of(file).line(place)
+        line = ParsedFile.of(file).line(place)
         yield f"{file}:{line}: {'.'.join(place)}: {what}; {todo}"
 
 
@@ -221,9 +221,9 @@ _own_metrics: dict[str, Mapping[str, Metric]] = {}  # by the name of the study
 
 
 @lru_cache(maxsize=64)
-def _registry(modules: tuple[ModuleType, ...], study: str = "") -> Registry:
+def _registry(modules: tuple[ModuleType, ...], study: str = "") -> MeasureRegistry:
     """Return what `modules` register; those of a study beside what is shared."""
-    base = shared() if study else Registry({}, {}, ())
+    base = shared() if study else MeasureRegistry({}, {}, ())
     brought: dict[str, Metric] = {}
     measures = dict(base.measures)
     recorded = list(base.recorded)
@@ -237,7 +237,7 @@ def _registry(modules: tuple[ModuleType, ...], study: str = "") -> Registry:
             recorded.append(tables)
     if study:
         _own_metrics[study] = brought
-    return Registry({**base.metrics, **brought}, measures, recorded)
+    return MeasureRegistry({**base.metrics, **brought}, measures, recorded)
 
 
 def _registered(

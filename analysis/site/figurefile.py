@@ -46,7 +46,7 @@ from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.model.run import Experiment, era_and_kernel
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 
 KEYS: Final = ("notebook", "title", "caption", "parameters")
 DATA_KEYS: Final = ("paper", "experiment", "link", "qdiscs", "eras", "ccs")
@@ -169,7 +169,7 @@ def read_figure(path: Path) -> FigureFile:
         wrong = f"{printable(path.stem)[:80]!r} is no name of a figure"
         raise DataError.of(path.parent, wrong, "Use letters of ASCII, digits, - and _")
     with refused(path, "{0.what}", remedy, ConfigError):
-        source = Source.of(path)
+        source = ParsedFile.of(path)
     if source.problems:
         raise DataError.of(path, str(source.problems[0]), remedy)
     content = source.value

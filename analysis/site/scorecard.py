@@ -18,7 +18,7 @@ Contestant = tuple[str, str]
 
 
 @dataclass(frozen=True)
-class Row:
+class ScoreRow:
     """A number of all contestants, None of one that has none."""
 
     number: Number
@@ -38,7 +38,7 @@ class Card:
 
     asked: Sequence[Contestant]
     others: Sequence[Contestant]
-    rows: Sequence[Row]
+    rows: Sequence[ScoreRow]
 
     @property
     def columns(self) -> list[Contestant]:
@@ -69,7 +69,7 @@ def compare(ours: pd.DataFrame, listed: pd.DataFrame, study: str = STUDY) -> Car
     rows = []
     for number in numbers.values():
         cells = [(*contestant, number.id) for contestant in (*asked, *beside)]
-        rows.append(Row(number, [*map(means.get, cells)], [cell in missed for cell in cells]))
+        rows.append(ScoreRow(number, [*map(means.get, cells)], [cell in missed for cell in cells]))
     return Card(asked, beside, rows)
 
 

@@ -18,7 +18,7 @@ from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
 from qdisclab.emulation.config import remarks, request
 from qdisclab.emulation.config.job import job_of
-from qdisclab.emulation.errors import ConfigError, EmulationError, Lacking
+from qdisclab.emulation.errors import ConfigError, EmulationError, KernelLacks
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
@@ -94,7 +94,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     add_unconfined(parser)
 
 
-def _requested(args: argparse.Namespace, lacking: dict[str, Lacking]) -> tuple[Run, ...]:
+def _requested(args: argparse.Namespace, lacking: dict[str, KernelLacks]) -> tuple[Run, ...]:
     """Return the runs that a file or the options ask for; with `--keep-going` put what the kernel
     lacks something for into `lacking`."""
     if args.run_file is None:
@@ -118,7 +118,7 @@ def data_folder(runs: Iterable[Run]) -> Path:
 
 def run(args: argparse.Namespace) -> int:
     """Do the runs, and return the exit status."""
-    lacking: dict[str, Lacking] = {}
+    lacking: dict[str, KernelLacks] = {}
     runs = _requested(args, lacking)
     for cell, error in lacking.items():
         print(f"emulate: error: {cell}: {error.what}; left out", file=sys.stderr)

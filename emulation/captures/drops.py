@@ -41,7 +41,7 @@ Rtts = Mapping[str, Duration]  # address -> round trip of the empty path to it
 
 
 @dataclass(frozen=True)
-class Row:
+class DropsRow:
     """Figures of one kind of packet; those that do not apply to a kind are 0."""
 
     kind: str  # `upload, 10 ms`, `acknowledgment`, `syn`, `web`, `name`, `voip`, `flood`, `probe`,
@@ -184,7 +184,7 @@ def behind(waits: list[tuple[int, int]], full_ns: list[int]) -> float:
     return float(counts[ceil(0.99 * len(counts)) - 1])
 
 
-def rows(sent: Sent, rtts: Rtts) -> Iterator[Row]:
+def rows(sent: Sent, rtts: Rtts) -> Iterator[DropsRow]:
     """Yield one row per kind of packet."""
     packets = sent.packets
     syn = (packets["kind"] == "web") & ((packets["flags"] & frames.SYN) != 0)
@@ -203,7 +203,7 @@ def rows(sent: Sent, rtts: Rtts) -> Iterator[Row]:
             first_series(flow.dropped_ns, flow.base_rtt_ns + 1e6 * _mean(flow.waits_ms))
             for flow in (flows if kind.startswith("upload") else ())
         ]
-        yield Row(
+        yield DropsRow(
             kind=kind,
             flows=len(flows),
             packets=len(of_kind),

@@ -19,7 +19,7 @@ STEPS = 300  # 30 s, or the first half of a load that is shorter than a minute
 
 
 @dataclass(frozen=True)
-class Row:
+class StartupRow:
     """Figures of one step; the last row is for the second half of the load."""
 
     target_ms: float  # of the qdisc
@@ -53,7 +53,7 @@ def bounds_ms(length: Duration) -> list[tuple[int, int]]:
     return [*((STEP_MS * step, STEP_MS * (step + 1)) for step in steps), (whole // 2, whole)]
 
 
-def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Iterator[Row]:
+def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Iterator[StartupRow]:
     """Yield a row per step of a load of `length`; `target` and `at_head` are the qdisc's."""
     packets = sent.packets
     load = packets["kind"].str.startswith(LOADS)
@@ -67,7 +67,7 @@ def rows(sent: Sent, target: Duration, at_head: bool, length: Duration) -> Itera
         departed = departures[slice(*departures["left_ns"].searchsorted(between))]
         waits_ns = (departed["left_ns"] - departed["time_ns"]).tolist()
         shortest_ns = (decided_on["decided_ns"] - decided_on["time_ns"]).min()
-        yield Row(
+        yield StartupRow(
             target_ms=target.ms,
             from_s=begin_ms / 1000,
             to_s=end_ms / 1000,

@@ -79,7 +79,9 @@ class Scenario:
         return run
 
 
-SCENARIOS = {name: Scenario(name, **about) for name, about in source.Source.of(FILE).value.items()}
+SCENARIOS = {
+    name: Scenario(name, **about) for name, about in source.ParsedFile.of(FILE).value.items()
+}
 
 
 def scenarios(names: list[str] | None) -> list[Scenario]:

@@ -17,7 +17,7 @@ from qdisclab.emulation.config import job, kinds, own
 from qdisclab.emulation.config.points import Points, context_of, link
 from qdisclab.emulation.config.studyfile import StudyFile
 from qdisclab.emulation.config.sweep import TEMPLATE, Sweep
-from qdisclab.emulation.errors import ConfigError, KernelBuildError, Lacking
+from qdisclab.emulation.errors import ConfigError, KernelBuildError, KernelLacks
 from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras, sysctls
 from qdisclab.emulation.model.axis import Value, meaning
@@ -35,7 +35,7 @@ from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.study import problems, studies
 from qdisclab.emulation.study.schema import Flaw, Flaws, unknown
-from qdisclab.emulation.study.source import Path, Source, dotted
+from qdisclab.emulation.study.source import ParsedFile, Path, dotted
 
 #: The most points of an experiment; the largest that ships has 124.
 MOST_POINTS = 10_000
@@ -59,7 +59,7 @@ def load(path: FilePath, joining: own.Own | None = None) -> Study:
 def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: own.Own) -> Study:
     if states:
         kinds.add(path.parent)
-    source = Source.of(path)
+    source = ParsedFile.of(path)
     file = problems.validated(source, StudyFile, "format")
     if path.name == studies.FILE and file.study != path.parent.name:
         what = f"'{file.study}' lies in a folder called '{path.parent.name}'"
@@ -69,7 +69,7 @@ def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: ow
     return _study(file, source, path.parent, joining)
 
 
-def _study(file: StudyFile, source: Source, folder: FilePath, joining: Sequence[str]) -> Study:
+def _study(file: StudyFile, source: ParsedFile, folder: FilePath, joining: Sequence[str]) -> Study:
     """Return the study; raise `ConfigError` where sections contradict others."""
     for flaw in (*_contradictions(file, folder, joining), *Sweep.check_names(file)):
         source.add(*flaw)
@@ -113,7 +113,7 @@ def _contradictions(file: StudyFile, folder: FilePath, joining: Sequence[str]) -
             yield where, *unknown("experiment", section.unloaded, file.experiments)
 
 
-def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
+def _check_distinct(experiments: Iterable[Experiment], source: ParsedFile) -> None:
     """Add a problem to `source` where experiments share the id of a point or a name."""
     owners: dict[tuple[str, str, str], str] = {}
     names = {experiment.name for experiment in experiments}
@@ -124,7 +124,7 @@ def _check_distinct(experiments: Iterable[Experiment], source: Source) -> None:
             source.add(("experiments", experiment.name), what, "give one of them another 'id'")
 
 
-def _experiment(maker: Points, source: Source) -> Experiment | None:
+def _experiment(maker: Points, source: ParsedFile) -> Experiment | None:
     sweep, file, section, folder = maker.sweep, maker.file, maker.section, maker.folder
     name, flaws = sweep.name, list[Flaw]()
     points: dict[tuple[str, str, str], Point] = {}
@@ -177,7 +177,7 @@ def _experiment(maker: Points, source: Source) -> Experiment | None:
     return experiment
 
 
-def _check_probes(experiment: Experiment, source: Source) -> None:
+def _check_probes(experiment: Experiment, source: ParsedFile) -> None:
     """Add a problem to `source` for each probe that a point of `experiment` cannot have."""
     for number, probe in enumerate(experiment.probes):
         where: Path = ("experiments", experiment.name, "probes", number)
@@ -196,7 +196,7 @@ def _duplicate_id(point: Point) -> tuple[str, str]:
     return what, "write the values that differ as lists, or name their axis in 'id'"
 
 
-def _place(source: Source, name: str, path: Path, values: Sequence[Value]) -> Path:
+def _place(source: ParsedFile, name: str, path: Path, values: Sequence[Value]) -> Path:
     """Find the place in the file of a flaw whose `path` begins with a part of a point."""
     first = path[0]
     own_path: Path = ("experiments", name, *path)
@@ -301,7 +301,7 @@ def select(
     era: str | None = None,
     kernel: str | None = None,
     settings: Mapping[str, Sequence[Any]] | None = None,
-    lacking: dict[str, Lacking] | None = None,
+    lacking: dict[str, KernelLacks] | None = None,
 ) -> tuple[Run, ...]:
     """Return the runs of `experiment` with the given values; None takes the experiment's own.
 
@@ -337,7 +337,7 @@ def select(
             run = Run(experiment, point, 0, load_length, str(name), kernel or experiment.kernel)
             try:
                 check(run)
-            except Lacking as error:
+            except KernelLacks as error:
                 if lacking is None:
                     raise
                 lacking[run.cell] = error
@@ -497,7 +497,7 @@ def check(run: Run) -> None:
         if controls.intersection(lacking):
             hints.append(f"choose from {', '.join(features.controls(run.kernel))}")
         todo = next(filter(None, [*hints, "choose another qdisc"]))
-        raise Lacking(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
+        raise KernelLacks(f"Linux {run.kernel} here has no {', '.join(lacking)}", where, todo)
     of_nodes = (settings.items() for settings in run.rig.node_sysctls.values())
     for settings in (run.rig.sysctls, *of_nodes):
         for name, value in settings:
@@ -505,7 +505,7 @@ def check(run: Run) -> None:
             if not recipe.in_range(run.kernel, since):
                 fit = [other for other in recipe.all_series() if recipe.in_range(other, since)]
                 todo = f"choose the kernel {' or '.join(fit)}"
-                raise Lacking(f"Linux {run.kernel} has no {name} = {value}", where, todo)
+                raise KernelLacks(f"Linux {run.kernel} has no {name} = {value}", where, todo)
 
 
 def _global(switches: Iterable[eras.Switch]) -> frozenset[str]:

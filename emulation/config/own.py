@@ -20,7 +20,7 @@ from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.study.problems import validated
 from qdisclab.emulation.study.schema import Flaws, Name, Section, unknown
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 
 
 class OwnFile(Section):
@@ -83,7 +83,7 @@ def own() -> Own:
 
 def load(path: Path) -> Own:
     """Read the file at `path`; raise `ConfigError` with all its problems."""
-    source = Source.of(path)
+    source = ParsedFile.of(path)
     file = validated(source, OwnFile, "papers")
     for key, sections in (("qdiscs", file.qdiscs), ("controls", file.controls)):
         for name, section in sections.items():
@@ -95,7 +95,7 @@ def load(path: Path) -> Own:
 _read = until_changed(load)
 
 
-def _placed(section: Any, place: Path, source: Source, where: tuple[str, str]) -> Any:
+def _placed(section: Any, place: Path, source: ParsedFile, where: tuple[str, str]) -> Any:
     """Return `section` with an absolute path of its module, as the study that it joins lies
     elsewhere; add a problem to `source` where `place` has no such module."""
     if section.module is None:

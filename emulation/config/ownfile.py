@@ -10,7 +10,7 @@ from pathlib import Path
 
 from qdisclab.emulation import errors, project
 from qdisclab.emulation.host.cache import until_changed
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 
 FILE = project.folder("qdisc") / "own.yaml"
 VARIABLE = "QDISC_LAB_OWN"  # of the environment: the path of another file; empty for no file
@@ -52,7 +52,7 @@ def names(paper: str) -> list[str]:
 @until_changed
 def _read(file: Path) -> tuple[list[str], dict[str, Drawn]]:
     try:
-        content = Source.of(file).value
+        content = ParsedFile.of(file).value
         papers, qdiscs = list(content["papers"]), dict(content.get("qdiscs", {}))
         styles = (_drawn(place, section) for place, section in enumerate(qdiscs.values()))
         return papers, dict(zip(map(str, qdiscs), styles, strict=True))

@@ -23,7 +23,7 @@ from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.kernel.make import Progress
 from qdisclab.emulation.kernel.recipe import Recipe
-from qdisclab.emulation.kernel.source import Source
+from qdisclab.emulation.kernel.source import KernelSource
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 #: The option, and its value, of a kernel that takes modules.
@@ -148,7 +148,7 @@ def find(
     return _find(recipe, given, cache or cache_dir("kernel"))
 
 
-def _find(recipe: Recipe, source: Source | None, cache: Path) -> Kernel | None:
+def _find(recipe: Recipe, source: KernelSource | None, cache: Path) -> Kernel | None:
     compiler = make.compiler_version()
     for kernel in reversed(_all(cache)):
         inputs = kernel.provenance["inputs"]
@@ -228,7 +228,7 @@ def is_buildable(folder: Path) -> bool:
 
 def _build(
     recipe: Recipe,
-    source: Source,
+    source: KernelSource,
     scratch: Path,
     cache: Path,
     jobs: int | None,

@@ -15,7 +15,7 @@ from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import seal
 from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.kernel import builder, recipe as recipes, source
-from qdisclab.emulation.kernel.source import Source
+from qdisclab.emulation.kernel.source import KernelSource
 
 #: Folders of the source whose files can become modules; each is read once and kept in the cache.
 FOLDERS = ("net/sched", "net/ipv4")
@@ -70,7 +70,7 @@ def _tree(kernel: builder.Kernel) -> Path:
     return Path(place)
 
 
-def _package(kernel: builder.Kernel, digest: str) -> Source:
+def _package(kernel: builder.Kernel, digest: str) -> KernelSource:
     """Return the source that a kernel was built from."""
     folder = cache_dir("kernel") / "sources"
     path = folder / str(kernel.provenance["source"]["file"])

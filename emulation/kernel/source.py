@@ -17,7 +17,7 @@ from qdisclab.emulation.kernel.recipe import Origin
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelSource:
     """A .deb or a tarball with the source of a kernel."""
 
     path: Path
@@ -26,16 +26,16 @@ class Source:
     known: bool  # whether the lock has this digest
 
 
-def of_file(path: Path) -> Source:
+def of_file(path: Path) -> KernelSource:
     """Return the user's own .deb or tarball; raise `KernelBuildError` if there is no such file."""
     if not path.is_file():
         what = "no such file" if not path.exists() else "not a file"
         todo = "name a kernel's source as .tar, .tar.gz, .tar.xz or .deb"
         raise KernelBuildError(what, str(path), todo)
-    return Source(path, sha256(path), version="", known=False)
+    return KernelSource(path, sha256(path), version="", known=False)
 
 
-def fetch(origin: Origin, folder: Path) -> Source:
+def fetch(origin: Origin, folder: Path) -> KernelSource:
     """Return the package of `origin` from `folder`, downloaded if it is not there.
 
     The sources of the lock are asked for the first known version. If none has it, apt gets the
@@ -46,10 +46,10 @@ def fetch(origin: Origin, folder: Path) -> Source:
     for deb in origin.locked:
         path = folder / deb.file
         if path.is_file() and sha256(path) == deb.sha256:
-            return Source(path, deb.sha256, deb.version, known=True)
+            return KernelSource(path, deb.sha256, deb.version, known=True)
     first = origin.locked[:1]
     if first and not lock.load().sources().fetch(first, folder):
-        return Source(folder / first[0].file, first[0].sha256, first[0].version, known=True)
+        return KernelSource(folder / first[0].file, first[0].sha256, first[0].version, known=True)
     with tempfile.TemporaryDirectory(prefix=".apt-", dir=folder) as scratch:
         names = [*(f"{origin.package}={deb.version}" for deb in origin.locked), origin.package]
         try:
@@ -70,10 +70,10 @@ def fetch(origin: Origin, folder: Path) -> Source:
             raise KernelBuildError(what, todo=todo)
         path = folder / Deb(origin.package, version, digest).file
         came.rename(path)
-    return Source(path, digest, version, known=version in digests)
+    return KernelSource(path, digest, version, known=version in digests)
 
 
-def unpack(source: Source, folder: Path, parts: Iterable[str] = ()) -> Path:
+def unpack(source: KernelSource, folder: Path, parts: Iterable[str] = ()) -> Path:
     """Unpack `source` into `folder`; return the top of the source tree.
 
     `parts`: the folders of the tree that are unpacked, instead of all. Raises `KernelBuildError` if

@@ -7,7 +7,7 @@ from typing import Any
 
 from qdisclab.emulation.kinds.qdiscs import KINDS, base
 from qdisclab.emulation.model.qdisc import Qdisc
-from qdisclab.emulation.model.units import Duration, Option, Quantity, Rate, Size
+from qdisclab.emulation.model.units import Amount, Duration, Option, Rate, Size
 
 LEAST_BURST = Size(1514)  # a longer packet than its bucket is dropped by tbf
 _INGRESS = "ffff:"  # the handle of the qdisc for arriving packets
@@ -103,7 +103,7 @@ class TreeClass:
 def _expected(value: Any) -> Any:
     if isinstance(value, Curve):
         return value.expect()
-    return value.base if isinstance(value, Quantity) else value
+    return value.base if isinstance(value, Amount) else value
 
 
 @dataclass(frozen=True)

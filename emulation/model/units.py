@@ -24,7 +24,7 @@ class UnitError(ValueError):
 
 
 @dataclass(frozen=True, order=True)
-class Quantity:
+class Amount:
     """A whole, non-negative number of base units; each subclass has one field, named after them."""
 
     UNITS: ClassVar[Mapping[str, int]] = {}  # unit -> base units; the base unit comes first
@@ -97,7 +97,7 @@ class Quantity:
 
 
 @dataclass(frozen=True, order=True)
-class Rate(Quantity):
+class Rate(Amount):
     """How fast a link sends."""
 
     UNITS = {"bit/s": 1, "kbit/s": 10**3, "Mbit/s": 10**6, "Gbit/s": 10**9}
@@ -113,7 +113,7 @@ class Rate(Quantity):
 
 
 @dataclass(frozen=True, order=True)
-class Duration(Quantity):
+class Duration(Amount):
     """How long something takes."""
 
     UNITS = {
@@ -154,7 +154,7 @@ class Duration(Quantity):
 
 
 @dataclass(frozen=True, order=True)
-class Size(Quantity):
+class Size(Amount):
     """How many bytes something has."""
 
     UNITS = {
@@ -173,7 +173,7 @@ class Size(Quantity):
 
 
 @dataclass(frozen=True, order=True)
-class Packets(Quantity):
+class Packets(Amount):
     """How many packets a queue holds."""
 
     UNITS = {"packets": 1, "packet": 1}

@@ -55,7 +55,7 @@ _NOISE = re.compile(r"cannot stat")  # packetdrill, of a folder of /proc that no
 
 
 @dataclass(frozen=True)
-class Case:
+class SuiteCase:
     """A test: a program that ends, and what it says of its parts."""
 
     name: str
@@ -64,7 +64,7 @@ class Case:
 
 
 @dataclass(frozen=True)
-class Row:
+class SuiteRow:
     """What came out of a test, or of a part of one."""
 
     test: str
@@ -81,7 +81,7 @@ class Row:
 
 def cases(
     paths: Iterable[str], packetdrill: str, variants: Sequence[str], tolerance_us: int | None
-) -> Iterator[Case]:
+) -> Iterator[SuiteCase]:
     """Yield the tests in files, or in folders of packetdrill's, below the current folder.
 
     By their ends: `.pkt` is for `packetdrill`, `.json` for the `tdc.py` above it, and all else is a
@@ -98,10 +98,10 @@ def cases(
             elif file.suffix == ".json":
                 yield _tdc(file)
             else:
-                yield Case(str(file), (f"./{file.name}",), str(file.parent))
+                yield SuiteCase(str(file), (f"./{file.name}",), str(file.parent))
 
 
-def includes(tests: Iterable[Case]) -> list[str]:
+def includes(tests: Iterable[SuiteCase]) -> list[str]:
     """Return the files that the kernel's selftests among `tests` include, by their Makefiles."""
     names = set()
     own = (test for test in tests if test.command[0] == f"./{Path(test.name).name}")
@@ -116,7 +116,7 @@ def includes(tests: Iterable[Case]) -> list[str]:
 
 def _packetdrill(
     file: Path, binary: str, variants: Sequence[str], tolerance_us: int | None
-) -> Iterator[Case]:
+) -> Iterator[SuiteCase]:
     options = ["--send_omit_free"]
     options += [] if tolerance_us is None else [f"--tolerance_usecs={tolerance_us}"]
     program = os.path.join(_from(file.parent), binary)  # noqa: PTH118  # keeps the "./"
@@ -125,13 +125,15 @@ def _packetdrill(
         other = "v4" if variant == "ipv6" else "v6"
         if not file.stem.endswith(other) and (only is None or only[1] == variant):
             words = (program, *options, *VARIANTS[variant], file.name)
-            yield Case(f"{file} {variant}", words, str(file.parent))
+            yield SuiteCase(f"{file} {variant}", words, str(file.parent))
 
 
-def _tdc(file: Path) -> Case:
+def _tdc(file: Path) -> SuiteCase:
     if (folder := next((up for up in file.parents if (up / "tdc.py").is_file()), None)) is None:
         raise ConfigError("there is no tdc.py above it", str(file), "name a file of tc-testing")
-    return Case(str(file), ("python3", "tdc.py", "-f", str(file.relative_to(folder))), str(folder))
+    return SuiteCase(
+        str(file), ("python3", "tdc.py", "-f", str(file.relative_to(folder))), str(folder)
+    )
 
 
 def _from(folder: Path) -> Path:
@@ -140,13 +142,13 @@ def _from(folder: Path) -> Path:
 
 
 def run(
-    suite: Sequence[Case],
+    suite: Sequence[SuiteCase],
     wanted: Execution,
     timeout_s: float,
     scratch: Path,
     execute: Callable[[Execution, Path], Outcome],
     keep: Path,
-) -> Iterator[Row]:
+) -> Iterator[SuiteRow]:
     """Yield what comes out of the tests of `suite`, whose files are those of `wanted`.
 
     `execute` does an execution in a new folder; where it fails, what was printed is in `keep`.
@@ -175,7 +177,7 @@ def run(
         if len(ended) < len(rest):
             if '"begins"' not in printed:  # no test is to blame
                 raise error or EmulationError("the suite did not begin")
-            yield Row(rest[len(ended)].name, "", "hung", None, error.what if error else "")
+            yield SuiteRow(rest[len(ended)].name, "", "hung", None, error.what if error else "")
         rest = rest[len(ended) + 1 :]
 
 
@@ -186,7 +188,7 @@ def _line(text: str) -> dict[str, Any]:
         return {}
 
 
-def rows(test: Case, ending: dict[str, Any]) -> Iterator[Row]:
+def rows(test: SuiteCase, ending: dict[str, Any]) -> Iterator[SuiteRow]:
     """Yield what came out of a test, by its lines of TAP if it printed some."""
     status, seconds = ending["status"], ending["seconds"]
     lines = [text.strip() for text in ending["errors"].splitlines() if not _NOISE.search(text)]
@@ -198,19 +200,21 @@ def rows(test: Case, ending: dict[str, Any]) -> Iterator[Row]:
         outcome = "skipped" if about.upper().startswith("SKIP") else result
         if outcome == "not ok":
             about = " | ".join(filter(None, (about, note)))
-        yield Row(test.name, what.strip() or number, outcome, seconds, about)
+        yield SuiteRow(test.name, what.strip() or number, outcome, seconds, about)
     if status is None:
-        yield Row(test.name, "", "late", seconds, note or "it did not end in time")
+        yield SuiteRow(test.name, "", "late", seconds, note or "it did not end in time")
     elif status == 0 and (plan := _PLAN.search(ending["output"])) and int(plan[1]) > len(parts):
         what = f"{len(parts)} of the {plan[1]} that it plans have an outcome"
-        yield Row(test.name, "", "not ok", seconds, what)
+        yield SuiteRow(test.name, "", "not ok", seconds, what)
     elif not parts or (status not in (0, SKIPPED) and all(part[0] == "ok" for part in parts)):
         outcome = {0: "ok", SKIPPED: "skipped"}.get(status, "not ok")
         last = ending["output"].strip().splitlines()[-1:]
-        yield Row(test.name, "", outcome, seconds, note or ("" if status == 0 else " ".join(last)))
+        yield SuiteRow(
+            test.name, "", outcome, seconds, note or ("" if status == 0 else " ".join(last))
+        )
 
 
-def write(table: Sequence[Row], folder: Path) -> None:
+def write(table: Sequence[SuiteRow], folder: Path) -> None:
     """Write `results.csv` and `results.tap` into `folder`."""
     with (folder / "results.csv").open("w", newline="") as file:
         writer = csv.writer(file, lineterminator="\n")

@@ -9,7 +9,7 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.study.schema import Flaw, Flaws, Section, unknown
-from qdisclab.emulation.study.source import Path, Source
+from qdisclab.emulation.study.source import ParsedFile, Path
 
 S = TypeVar("S", bound=Section)
 
@@ -27,7 +27,7 @@ WORDS = {
 }
 
 
-def validated(source: Source, form: type[S], first: str) -> S:
+def validated(source: ParsedFile, form: type[S], first: str) -> S:
     """Return the content of `source` in its `form`, whose first key is `first`.
 
     Raises `ConfigError` with all problems where it does not have this form.

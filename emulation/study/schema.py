@@ -98,7 +98,7 @@ def unknown(noun: str, word: str, valid: Iterable[str], look: str = "") -> tuple
     return f"unknown {noun} '{word}'", hint + (look if look and not is_short else listed)
 
 
-Q = TypeVar("Q", bound=units.Quantity)
+Q = TypeVar("Q", bound=units.Amount)
 
 
 def parser(quantity: type[Q], example: str = "") -> Callable[[Any], Q]:
@@ -271,7 +271,7 @@ def read_options(kind: str, options: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _read_option(expected: type, value: Any) -> units.Option:
-    if issubclass(expected, units.Quantity):
+    if issubclass(expected, units.Amount):
         quantity = parser(expected)(value)
         return _positive(quantity)  # type: ignore[return-value]
     if expected is bool and isinstance(value, bool):

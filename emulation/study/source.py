@@ -80,7 +80,7 @@ class _TooMany(Exception):
 
 
 @dataclass
-class Source:
+class ParsedFile:
     """A parsed file."""
 
     file: str = ""  # its path

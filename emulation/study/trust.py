@@ -54,7 +54,7 @@ def executes(folder: Path) -> list[str]:
     Raises `ConfigError` where the study cannot be read, and for files outside the folder.
     """
     file = folder / studies.FILE
-    values = list(_nested(source.Source.of(file).value)) if file.exists() else []
+    values = list(_nested(source.ParsedFile.of(file).value)) if file.exists() else []
     names = [path.relative_to(folder) for path in _files(folder) if path.suffix in _CODE]
     lines = [f"with your rights: {name} ({_use(name)})" for name in names]
     for section in (value for value in values if isinstance(value, dict)):

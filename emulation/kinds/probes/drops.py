@@ -12,7 +12,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     """Write the table."""
     from qdisclab.emulation.captures import drops  # pandas takes a second to import
 
-    queue.write_rows(drops.Row, drops.rows(queue.sent(run, packets), queue.rtts(run)), table)
+    queue.write_rows(drops.DropsRow, drops.rows(queue.sent(run, packets), queue.rtts(run)), table)
 
 
 KIND = ProbeKind("drops", "drops[:NODE [INTERFACE]]", QUEUE, queue.first_place, 2, write=write)

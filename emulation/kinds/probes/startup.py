@@ -21,7 +21,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     tested = _tested(run, place)
     sent = queue.sent(run, packets)
     rows = startup.rows(sent, _target(run, tested), tested.kind == AT_HEAD, run.length)
-    queue.write_rows(startup.Row, rows, table)
+    queue.write_rows(startup.StartupRow, rows, table)
 
 
 def _tested(run: Run, place: base.Where) -> Qdisc:

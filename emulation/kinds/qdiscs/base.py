@@ -12,7 +12,7 @@ from itertools import pairwise
 from types import CodeType, FunctionType
 from typing import Any
 
-from qdisclab.emulation.model.units import Duration, Option, Packets, Quantity, Rate, Size
+from qdisclab.emulation.model.units import Amount, Duration, Option, Packets, Rate, Size
 
 #: Units of time: how many nanoseconds, and what they are called.
 NANOSECONDS, MICROSECONDS, MILLISECONDS = 1, 1000, 1_000_000
@@ -33,7 +33,7 @@ ReadBack = Callable[[dict[str, Any]], tuple[dict[str, Any], dict[str, float]]]
 class TcOption:
     """An option of `tc`: the type of its value, what `tc` accepts, and how it is written."""
 
-    type: type[Quantity] | type[int] | type[float] | type[bool]
+    type: type[Amount] | type[int] | type[float] | type[bool]
     least: int | None = None
     most: int | None = None
     step: int = MICROSECONDS  # in which `tc` counts a time
@@ -103,7 +103,7 @@ class TcOption:
 
 
 #: Options by name, each with its rules or, where it has none, its type.
-TcOptions = Mapping[str, TcOption | type[Quantity] | type[int] | type[float] | type[bool]]
+TcOptions = Mapping[str, TcOption | type[Amount] | type[int] | type[float] | type[bool]]
 
 
 @dataclass(frozen=True)

@@ -21,7 +21,7 @@ BULK_PORT, WEB_PORT, UPLOAD_PORT, CBR_PORT = 5001, 80, 9, 4000
 
 
 @dataclass(frozen=True)
-class Passages:
+class PlacePassages:
     """Packets in order of arrival.
 
     `table` has one row per packet of TCP and UDP: `arrived_ns` and `left_ns` since the load began,
@@ -41,7 +41,7 @@ class Passages:
         return self.table[(left_ns >= 0) & (left_ns < self.length_ns)]
 
 
-def read(run: Run, place: Place, path: Path) -> Passages:
+def read(run: Run, place: Place, path: Path) -> PlacePassages:
     """Return the packets of the table at `path`, made at `place`.
 
     Packets that still waited when the run ended are left out. Raises `GuestFailure` where the
@@ -58,7 +58,7 @@ def read(run: Run, place: Place, path: Path) -> Passages:
     table = table[table["protocol"].isin((frames.TCP, frames.UDP)) & (table["fate"] != "queued")]
     arrived = table["in_ns"].to_numpy(np.int64) - began_ns
     delay = table["sojourn_ns"].fillna(-1).to_numpy(np.int64)
-    return Passages(
+    return PlacePassages(
         pd.DataFrame(
             {
                 "arrived_ns": arrived,

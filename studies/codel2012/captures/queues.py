@@ -30,7 +30,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     pd.DataFrame(rows).to_csv(table, mode="a", header=not table.exists(), index=False)
 
 
-def measured(group: pd.DataFrame, there: passages.Passages) -> dict[str, float]:
+def measured(group: pd.DataFrame, there: passages.PlacePassages) -> dict[str, float]:
     """Return packets that were sent and dropped, bytes that were sent, and delays in ms."""
     sent = group[group["delay_ns"] >= 0]
     delay_ms = sent["delay_ns"].to_numpy() / 1e6

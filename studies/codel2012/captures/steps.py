@@ -21,7 +21,7 @@ def write(run: Run, place: Place, packets: Path, table: Path) -> None:
     )
 
 
-def of(there: passages.Passages, step_ns: int) -> pd.DataFrame:
+def of(there: passages.PlacePassages, step_ns: int) -> pd.DataFrame:
     """Return one row per step: least, median and longest delay in us, bytes sent, packets dropped.
 
     A packet belongs to the step in which it left, a dropped packet to that in which it arrived. A

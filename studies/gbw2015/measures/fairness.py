@@ -9,7 +9,7 @@ from qdisclab.analysis.measures.metrics import CELL, Column, cell_metrics
 from qdisclab.analysis.words import intervals
 
 
-class Shown(NamedTuple):
+class BarMetric(NamedTuple):
     """The metric that is drawn, and the column that distinguishes the bars of a group."""
 
     metric: str
@@ -19,8 +19,8 @@ class Shown(NamedTuple):
 
 
 SHOWN: Final = {
-    "jain": Shown("jain_index", "link", "Link (Mbit/s)", "Jain's fairness index"),
-    "goodput": Shown("goodput", "direction", "Round trip", "Mean goodput (Mbit/s)"),
+    "jain": BarMetric("jain_index", "link", "Link (Mbit/s)", "Jain's fairness index"),
+    "goodput": BarMetric("goodput", "direction", "Round trip", "Mean goodput (Mbit/s)"),
 }
 
 

@@ -39,7 +39,7 @@ class Reduced:
 
 
 @dataclass(frozen=True)
-class Flows:
+class FlowPackets:
     """The packets of all flows, and what became of them.
 
     `queued` has one row per packet that came to the queue under test, with `flow` and, if it
@@ -83,7 +83,9 @@ class Flows:
         }
 
 
-def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool = False) -> Flows:
+def read(
+    out: Path, topology: Topology, about: About, flows: int, pinged: bool = False
+) -> FlowPackets:
     """Follow the packets of `flows` flows, and of pings if it `pinged`, that a guest left in `out`.
 
     Each flow has a wired end, a sender of the pairs of `topology`; packets that go away from that
@@ -123,7 +125,7 @@ def read(out: Path, topology: Topology, about: About, flows: int, pinged: bool =
     outward = (
         table[table["sender"].isin(wired) & (table["port"] != rings.PING)] for table in (data, back)
     )
-    return Flows(
+    return FlowPackets(
         queue,
         queued,
         len(rtt_ns),

@@ -130,7 +130,7 @@ def single_sender_mbit_s(
 
 
 @dataclass(frozen=True)
-class Saturation:
+class SaturationModel:
     """`stations` that always have a frame."""
 
     collision_probability: float  # of a transmission
@@ -143,7 +143,7 @@ def _busy_us(phy: Phy, payload: int) -> tuple[float, float]:
     return ifs + exchange_us(phy, payload), ifs + data_us(phy, mpdu_bytes(phy, payload))
 
 
-def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturation:
+def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> SaturationModel:
     """G. Bianchi, Performance analysis of the IEEE 802.11 distributed coordination function, IEEE
     JSAC 18(3), 2000, eqs. (7), (9), (10), (11) and (13), basic access, without a retry limit.
 
@@ -162,10 +162,10 @@ def bianchi(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturati
     success = stations * tau * (1 - tau) ** (stations - 1)
     good, bad = _busy_us(phy, payload)
     mean = idle * phy.slot_us + success * good + (1 - idle - success) * bad
-    return Saturation(p, success * 8 * payload / mean)
+    return SaturationModel(p, success * 8 * payload / mean)
 
 
-def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturation:
+def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> SaturationModel:
     """Solve Bianchi's model with the countdown of DCF, which a busy slot stops.
 
     Whoever did not send cannot have a backoff of 0 when the medium falls idle, so the first slot
@@ -204,7 +204,7 @@ def frozen(phy: Phy, payload: int, stations: int, cw_min: int = 15) -> Saturatio
     good, bad = _busy_us(phy, payload)
     successes = alone + at_once
     mean = phy.slot_us + successes * good + collisions * bad
-    return Saturation(p * late / (late + early), successes * 8 * payload / mean)
+    return SaturationModel(p * late / (late + early), successes * 8 * payload / mean)
 
 
 @cache

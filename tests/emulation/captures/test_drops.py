@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from qdisclab.emulation.captures import drops, frames
-from qdisclab.emulation.captures.drops import Row, Sent
+from qdisclab.emulation.captures.drops import DropsRow, Sent
 from qdisclab.emulation.captures.follow import follow, in_order
 from qdisclab.emulation.model.units import Duration
 from tests.emulation.captures.made import ACK, datagram, echo, length, segment
@@ -45,7 +45,7 @@ def decoded(packets: Packets) -> pd.DataFrame:
     return table.assign(**{name: table[name].map(dotted) for name in ("source", "target")})
 
 
-def rows(sent: Sent) -> dict[str, Row]:
+def rows(sent: Sent) -> dict[str, DropsRow]:
     return {row.kind: row for row in drops.rows(sent, RTTS)}
 
 

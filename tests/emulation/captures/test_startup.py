@@ -6,7 +6,7 @@ import pandas as pd
 
 from qdisclab.emulation.captures import startup
 from qdisclab.emulation.captures.drops import Sent
-from qdisclab.emulation.captures.startup import Row
+from qdisclab.emulation.captures.startup import StartupRow
 from qdisclab.emulation.model.units import Duration
 
 MS = 10**6
@@ -20,7 +20,7 @@ def packets(came_ms: list[float], left_ms: list[float | None], kind: str = "uplo
     return Sent(pd.DataFrame(times), {})
 
 
-def rows(sent: Sent, at_head: bool = True) -> list[Row]:
+def rows(sent: Sent, at_head: bool = True) -> list[StartupRow]:
     return list(startup.rows(sent, Duration.parse("13 ms"), at_head, MINUTE))
 
 

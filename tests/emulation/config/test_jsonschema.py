@@ -11,7 +11,7 @@ import pytest
 
 from qdisclab.emulation.config import jsonschema as ours
 from qdisclab.emulation.study import studies, template
-from qdisclab.emulation.study.source import Source
+from qdisclab.emulation.study.source import ParsedFile
 from tests import ROOT
 
 DOCS = ROOT / "docs" / "study.schema.json"
@@ -20,7 +20,7 @@ DOCS = ROOT / "docs" / "study.schema.json"
 def content(folder: Path) -> Any:
     """A study file as an editor sees it."""
     text = (folder / studies.FILE).read_text()
-    return Source.read(text).value
+    return ParsedFile.read(text).value
 
 
 def test_the_file_in_docs_is_what_the_program_makes() -> None:

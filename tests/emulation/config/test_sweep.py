@@ -13,7 +13,7 @@ from qdisclab.emulation.config.catalogue import all_labels, experiment, labelled
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.config.points import link
 from qdisclab.emulation.config.request import point_of, request, run_of
-from qdisclab.emulation.errors import ConfigError, Lacking
+from qdisclab.emulation.errors import ConfigError, KernelLacks
 from qdisclab.emulation.model.axis import Value
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
@@ -547,7 +547,7 @@ def test_what_a_kernel_lacks_is_refused_with_those_that_have_it(first_of: Read) 
 
 def test_what_a_kernel_lacks_is_left_out_where_the_rest_is_to_go_on(first_of: Read) -> None:
     found = first_of(swept("{link: 10/1, qdisc: [dualpi2, codel], cc: cubic}"))
-    lacking: dict[str, Lacking] = {}
+    lacking: dict[str, KernelLacks] = {}
     assert [run.point.qdisc for run in select(found, lacking=lacking)] == ["codel"]
     assert {cell: error.what for cell, error in lacking.items()} == {
         "mine/first/10-1/dualpi2/cubic": "Linux 6.12 here has no dualpi2"

@@ -4,7 +4,7 @@ import re
 
 import pytest
 
-from qdisclab.emulation.model.units import Duration, Packets, Quantity, Rate, Size, UnitError
+from qdisclab.emulation.model.units import Amount, Duration, Packets, Rate, Size, UnitError
 
 
 @pytest.mark.parametrize(
@@ -29,7 +29,7 @@ from qdisclab.emulation.model.units import Duration, Packets, Quantity, Rate, Si
         (Packets, "  0 packets ", 0),
     ],
 )
-def test_parse(kind: type[Quantity], text: str, base: int) -> None:
+def test_parse(kind: type[Amount], text: str, base: int) -> None:
     assert kind.parse(text) == kind(base)  # type: ignore[call-arg]
 
 
@@ -55,7 +55,7 @@ def test_parse(kind: type[Quantity], text: str, base: int) -> None:
         (Duration, "١ ms", "is not a number and a unit"),
     ],
 )
-def test_parse_refuses(kind: type[Quantity], text: str, what: str) -> None:
+def test_parse_refuses(kind: type[Amount], text: str, what: str) -> None:
     with pytest.raises(UnitError, match=re.escape(what)) as caught:
         kind.parse(text)
     assert f"'{text}'" in str(caught.value)
@@ -78,7 +78,7 @@ def test_what_is_no_number_of_seconds_is_told_with_some(text: str) -> None:
 
 
 @pytest.mark.parametrize("kind", [Rate, Duration, Size, Packets])
-def test_the_example_of_each_kind_is_valid(kind: type[Quantity]) -> None:
+def test_the_example_of_each_kind_is_valid(kind: type[Amount]) -> None:
     assert str(kind.parse(kind.EXAMPLE)) == kind.EXAMPLE
 
 
@@ -98,7 +98,7 @@ def test_the_example_of_each_kind_is_valid(kind: type[Quantity]) -> None:
         (Packets(1), "1 packets"),
     ],
 )
-def test_str_is_what_parse_reads(quantity: Quantity, text: str) -> None:
+def test_str_is_what_parse_reads(quantity: Amount, text: str) -> None:
     assert str(quantity) == text
     assert type(quantity).parse(text) == quantity
 

@@ -16,7 +16,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.errors import ConfigError, GuestHung
 from qdisclab.emulation.runs import suite
 from qdisclab.emulation.runs.execution import Execution
-from qdisclab.emulation.runs.suite import VARIANTS, Case, Row, cases, includes, rows
+from qdisclab.emulation.runs.suite import VARIANTS, SuiteCase, SuiteRow, cases, includes, rows
 
 NAMES = (
     "tcp/a.pkt",
@@ -46,8 +46,8 @@ def test_a_test_is_started_as_its_name_ends(here: Path) -> None:
     assert found[3].command[:3] == ("../../bin/pd", "--send_omit_free", "--tolerance_usecs=0")
     assert (found[3].command[-1], "--ip_version=ipv6" in found[3].command) == ("a-v6.pkt", True)
     assert found[4:] == [
-        Case("tdc/t/qdiscs/x.json", ("python3", "tdc.py", "-f", "t/qdiscs/x.json"), "tdc"),
-        Case("run.sh", ("./run.sh",), "."),
+        SuiteCase("tdc/t/qdiscs/x.json", ("python3", "tdc.py", "-f", "t/qdiscs/x.json"), "tdc"),
+        SuiteCase("run.sh", ("./run.sh",), "."),
     ]
 
 
@@ -82,7 +82,7 @@ def test_selftests_take_along_what_their_makefile_names(here: Path) -> None:
         (here / "net" / name).parent.mkdir(parents=True, exist_ok=True)
         (here / "net" / name).touch()
     (here / "net/mptcp").mkdir()
-    test = Case("net/mptcp/x.sh", ("./x.sh",), "net/mptcp")
+    test = SuiteCase("net/mptcp/x.sh", ("./x.sh",), "net/mptcp")
     assert includes([test]) == []
     text = "TEST_PROGS := x.sh\nTEST_INCLUDES := ../lib.sh \\\n\t$(wildcard ../lib/sh/*.sh) gone\n"
     (here / "net/mptcp/Makefile").write_text(text)
@@ -118,7 +118,7 @@ TAP = "TAP version 13\n1..3\nok 1 - ping\n  not ok 2 tcp # 11960 ms\nok 3 - udp 
     ],
 )  # fmt: skip
 def test_what_comes_out(end: dict[str, Any], expected: list[tuple[str, str, str]]) -> None:
-    found = list(rows(Case("t", (), ""), end))
+    found = list(rows(SuiteCase("t", (), ""), end))
     assert [(row.part, row.outcome, row.note) for row in found] == expected
     assert {row.seconds for row in found} == {1.5}
 
@@ -149,7 +149,7 @@ def guests(folder: Path, *hangs: str) -> tuple[Callable[[Execution, Path], Any],
 
 def test_where_one_hangs_the_others_go_on(tmp_path: Path) -> None:
     execute, seen = guests(tmp_path, "b", "c")
-    all_tests = [Case(name, (name,), "") for name in "abcd"]
+    all_tests = [SuiteCase(name, (name,), "") for name in "abcd"]
     found = suite.run(all_tests, Execution(()), 60, tmp_path, execute, tmp_path / "keep")
     assert [(row.test, row.outcome) for row in found] == [
         *(("a", "ok"), ("b", "hung"), ("c", "hung"), ("d", "ok")),
@@ -162,12 +162,14 @@ def test_a_guest_that_never_began_is_no_tests_fault(tmp_path: Path) -> None:
         raise GuestHung("virtual time stands still")
 
     with pytest.raises(GuestHung):
-        list(suite.run([Case("a", ("a",), "")], Execution(()), 60, tmp_path, execute, tmp_path))
+        list(
+            suite.run([SuiteCase("a", ("a",), "")], Execution(()), 60, tmp_path, execute, tmp_path)
+        )
 
 
 def test_tables(tmp_path: Path) -> None:
-    table = [Row("t", "a # b", "ok", 1.5, ""), Row("u", "", "hung", None, "still")]
-    suite.write([*table, Row("v", "", "skipped", 2, "no nc")], tmp_path)
+    table = [SuiteRow("t", "a # b", "ok", 1.5, ""), SuiteRow("u", "", "hung", None, "still")]
+    suite.write([*table, SuiteRow("v", "", "skipped", 2, "no nc")], tmp_path)
     with (tmp_path / "results.csv").open() as file:
         assert list(csv.reader(file))[1:3] == [
             ["t", "a # b", "ok", "1.500000", ""],

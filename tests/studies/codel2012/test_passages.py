@@ -16,7 +16,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.errors import GuestFailure
 from qdisclab.emulation.model.run import Run
 from studies.codel2012.captures import passages, queues, steps
-from studies.codel2012.captures.passages import Passages
+from studies.codel2012.captures.passages import PlacePassages
 from studies.codel2012.kinds.gateways import LEFT as AT_LEFT
 from tests.emulation.captures.made import End, datagram, segment
 from tests.emulation.captures.passages import MS, NONE, Passage, records, sampled
@@ -35,7 +35,7 @@ def tcp(flow: tuple[End, End], number: int) -> bytes:
     return segment(*flow, seq=1000 * number, id=number, payload=934)
 
 
-def seen(folder: Path, events: list[Passage], changes: str = "") -> Passages:
+def seen(folder: Path, events: list[Passage], changes: str = "") -> PlacePassages:
     """What came to the left gateway, whose load began after BEGAN_MS."""
     path = records(folder / "probe.0.queue", [sampled(0), *events])
     left = sum(event == LEFT for event, *_ in events)
@@ -76,7 +76,7 @@ def test_a_run_whose_link_says_nothing_is_an_error(tmp_path: Path) -> None:
         passages.read(run(), AT_LEFT, tmp_path / "table.parquet")
 
 
-def few() -> Passages:
+def few() -> PlacePassages:
     """Four packets of 1000 bytes: 0, 2 and 4 ms of delay, and one dropped; one before the load."""
     arrived = np.array([-1, 0, 10, 20, 30]) * MS
     delay = np.array([0, 0, 2 * MS, -1, 4 * MS])
@@ -89,7 +89,7 @@ def few() -> Passages:
             "source": ["web", "bulk 0", "web", "bulk 0", "web"],
         }
     )
-    return Passages(table, "edge", "forward", 100 * MS, 150_000)
+    return PlacePassages(table, "edge", "forward", 100 * MS, 150_000)
 
 
 def test_a_queue_has_a_row_for_each_source_and_one_of_all(
