@@ -85,7 +85,7 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
         "--unconfined",
         action="store_true",
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
-        "that has none to give, and only what you trust",
+        "that cannot give one, and only for code that you trust",
     )
 
 

@@ -25,22 +25,22 @@ from qdisclab.emulation.host import confine, storage
 #: Subcommand -> what `emulate --help` says about it; a module of `emulate.commands` each.
 COMMANDS = {
     "new": "make a study of your own",
-    "list": "experiments, their points and the wall time that they take",
+    "list": "list experiments, their points and the time that they take",
     "check": "validate a study without running it",
-    "run": "run an experiment, or the part of it that options select",
+    "run": "run an experiment, or the part of it that the options select",
     "verify": "run shipped runs again and compare the bytes",
     "diff": "compare two runs",
-    "packets": "what became of packets, by captures before and behind a queue",
-    "lint": "whether flent files are of the rig that their names say",
+    "packets": "follow packets through a queue, by captures before and behind it",
+    "lint": "check whether flent files are from the rig that their names say",
     "kernel": "build and list kernels",
-    "bisect": "which commit of Linux changed what runs measure",
-    "lock": "the pinned kernels and packages, and what differs from them",
-    "exec": "a command or script in a guest, in virtual time",
-    "suite": "packetdrill's tests and the kernel's own, in virtual time",
-    "shell": "a prompt inside the rig",
+    "bisect": "find the commit of Linux that changed a measured number",
+    "lock": "show the pinned kernels and packages, and what differs from them",
+    "exec": "run a command or script in a guest, in virtual time",
+    "suite": "run packetdrill's tests and the kernel's own, in virtual time",
+    "shell": "open a prompt inside the rig",
     "bench": "measure speed and memory",
-    "score": "a queue discipline or congestion control by the numbers that RFCs ask for",
-    "claims": "what the papers state and whether it agrees",
+    "score": "score a queue discipline or congestion control by the numbers that RFCs ask for",
+    "claims": "show what the papers state and whether the runs agree",
 }
 
 

@@ -13,5 +13,5 @@ def missing_package(error: ModuleNotFoundError) -> MissingTool:
     extra = re.compile(rf"{re.escape(name)}==.*; extra == '(\w+)'", re.IGNORECASE)
     for match in filter(None, map(extra.match, requires("qdisc-lab") or ())):
         todo = f"pip install 'qdisc-lab[{match[1]}]'"
-        return MissingTool(f"this takes the package {name}", todo=todo)
+        return MissingTool(f"this needs the package {name}", todo=todo)
     raise error

@@ -25,12 +25,15 @@ def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> No
     parser.add_argument(
         "experiment",
         nargs=None if needed else "?",
-        help="as 'emulate list' shows it, mine/first, or of a folder's study: my-study/first",
+        help="a name from 'emulate list', e.g. mine/first, or one from a study's folder: "
+        "my-study/first",
     )
     trust.add_option(parser)
     parser.add_argument("--link", action="append", help="download/upload in Mbit/s: 10/1, 50/10")
     parser.add_argument(
-        "--qdisc", action="append", help="a name of the study, or a kind that Linux has: cake"
+        "--qdisc",
+        action="append",
+        help="a name from the study, or a kind that Linux has, e.g. cake",
     )
     parser.add_argument("--cc", action="append", help="congestion control: cubic, reno, bbr")
     parser.add_argument(
@@ -46,27 +49,29 @@ def add_selection(parser: argparse.ArgumentParser, *, needed: bool = True) -> No
         dest="settings",
         metavar="AXIS=VALUE",
         help="an axis of the study or any parameter: rig.base_rtt=20ms, qdisc.target=10ms, "
-        "traffic.flows=8; several values of one make a sweep",
+        "traffic.flows=8; several values for one make a sweep",
     )
     parser.add_argument(
         "--era",
         action=Once,
-        help="behaviour of the kernel: modern, 2014, or with a switch more or less: "
+        help="behaviour of the kernel: modern, 2014, or one with a switch added or removed: "
         "2014-no_gso (docs/eras.md; default: the study's, or else modern)",
     )
     parser.add_argument(
         "--kernel",
         action=Once,
         type=kernel_name,
-        help="series of the kernel, 6.12, or the digest of one that 'emulate kernel list' shows "
-        "(default: the study's)",
+        help="series of the kernel, e.g. 6.12, or the digest of one that 'emulate kernel list' "
+        "shows (default: the study's)",
     )
 
 
 def add_length(parser: argparse.ArgumentParser) -> None:
     """Add `--length`, of runs that have a load."""
     parser.add_argument(
-        "--length", action=Once, help="of the load: 20 (seconds) or '20 s' (default: the study's)"
+        "--length",
+        action=Once,
+        help="length of the load: 20 (seconds) or '20 s' (default: the study's)",
     )
 
 

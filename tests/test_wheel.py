@@ -105,7 +105,7 @@ def test_a_command_that_takes_an_extra_names_it(
     done = emulate(site, *words, cwd=tmp_path)
     assert done.returncode == 3
     assert re.fullmatch(
-        r"emulate: error: this takes the package \w+; pip install 'qdisc-lab\[notebooks\]'\n",
+        r"emulate: error: this needs the package \w+; pip install 'qdisc-lab\[notebooks\]'\n",
         done.stderr,
     )
 

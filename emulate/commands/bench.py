@@ -1,8 +1,8 @@
 """`emulate bench`: real-time factor, packets per second, CPU, boot time and memory of guests.
 
-Measure guests on this machine, which should do nothing else. 'factor' is virtual seconds of a
-guest's whole life by wall seconds, flent's idle pauses included; 'load_factor' the same while the
-load runs.
+Measure guests on this machine, which should do nothing else. 'factor' is a guest's virtual seconds
+divided by wall seconds, from boot to end, flent's idle pauses included; 'load_factor' is the same
+while the load runs.
 
 `--json` prints one object: `format` (1), `machine` (cpu_model, cpus, host_kernel, container),
 `kernels` (digest, release, path), `length_s`, `scenarios` (an entry a scenario or cell and kernel:
@@ -38,24 +38,28 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--scenario",
         action="append",
         metavar="NAME",
-        help=f"{', '.join(bench.SCENARIOS)} (default: all, with --against "
+        help=f"what to measure: {', '.join(bench.SCENARIOS)} (default: all, with --against "
         f"{', '.join(_AGAINST)}); can be given more than once",
     )
     parser.add_argument(
         "--experiment",
         action="append",
         metavar="STUDY/NAME",
-        help="in place of scenarios, each cell of that experiment with its own length; can be given"
-        " more than once",
+        help="measure each cell of this experiment with its own length, instead of scenarios; can "
+        "be given more than once",
     )
     parser.add_argument(
-        "--repeat", type=positive, default=1, metavar="N", help="of each scenario (default: 1)"
+        "--repeat",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="repetitions of each scenario (default: 1)",
     )
     parser.add_argument(
         "--length",
         type=seconds,
-        help=f"of the load: 20 (seconds) or '20 s' (default: {bench.LENGTH_S:g}, or that of the"
-        " experiment)",
+        help=f"length of the load: 20 (seconds) or '20 s' (default: {bench.LENGTH_S:g}, or that "
+        "of the experiment)",
     )
     parser.add_argument(
         "--kernel", type=kernel_name, help="series or digest of the kernel (default: 6.12)"
@@ -63,13 +67,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--compare",
         metavar="KERNEL",
-        help="a second kernel, in turn: a binary, or a digest; or the folder of another checkout of"
-        " this project, whose own code then boots its own kernel",
+        help="alternate with a second kernel: a binary, or a digest; or the folder of another "
+        "checkout of this project, whose own code then boots its own kernel",
     )
     parser.add_argument(
         "--against",
         choices=["ns3"],
-        help="the same rig in ns-3, in turn, which is installed from PyPI into the cache folder",
+        help="alternate with the same rig in ns-3, which is installed from PyPI into the cache "
+        "folder",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
 

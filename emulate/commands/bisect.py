@@ -1,10 +1,10 @@
 """`emulate bisect -- EXPERIMENT …`: which commit of Linux changed what runs measure.
 
-Search the commits between two of a checkout of Linux for the first with which a measured number is
-beyond a bound, by `git bisect run`: of each commit a kernel is built, of which only what differs is
-compiled, and the runs that the words behind '--' select (as for 'emulate run') are done with it,
-first with the kernel that is there. Of several runs the mean counts. A commit that does not build
-or boot is skipped. The checkout stays as it is.
+Find, with `git bisect run`, the first commit between two in a checkout of Linux with which a
+measured number is beyond a bound: a kernel is built of each commit, compiling only what differs,
+and the runs that the words after '--' select (as for 'emulate run') are made with it, first with a
+kernel that is built already. Of several runs the mean counts. A commit that does not build or boot
+is skipped. The checkout stays as it is.
 """
 
 import argparse
@@ -31,10 +31,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate bisect`."""
     parser.usage = "emulate bisect --good REF --bad REF --tree DIR --where TEXT -- EXPERIMENT …"
     parser.add_argument("--good", required=True, metavar="REF", help="a commit without the change")
-    parser.add_argument("--bad", required=True, metavar="REF", help="a later one with it")
+    parser.add_argument(
+        "--bad", required=True, metavar="REF", help="a later commit with the change"
+    )
     parser.add_argument("--tree", type=Path, required=True, help="a checkout of Linux")
     parser.add_argument(
-        "--where", required=True, help="what holds at bad commits: 'induced_latency_ms > 60'"
+        "--where",
+        required=True,
+        help="condition that holds at bad commits: 'induced_latency_ms > 60'",
     )
     parser.add_argument(
         "--output",
@@ -50,10 +54,10 @@ def run(args: argparse.Namespace) -> int:
     condition = bisect.Condition.parse(args.where)
     words = args.words[1:] if args.words[:1] == ["--"] else args.words
     if not words:
-        raise ConfigError("names no experiment", "emulate bisect", "write it behind '--'")
+        raise ConfigError("names no experiment", "emulate bisect", "write it after '--'")
     _selected(words)
     if args.output.exists():
-        raise ConfigError("is there already", f"--output {args.output}", "name a new folder")
+        raise ConfigError("already exists", f"--output {args.output}", "name a new folder")
     bisect.commits(args.tree, args.good, args.bad)  # refused before the folder is made
     runs = selection(_selected(words))
     _check(condition, runs[0].experiment)
@@ -88,7 +92,7 @@ def _selected(words: list[str], kernel: str | None = None) -> argparse.Namespace
     add_length(parser)
     selected = parser.parse_args(words)
     if selected.kernel is not None:
-        raise ConfigError("are of each commit's kernel", "the runs", "leave out --kernel")
+        raise ConfigError("use each commit's kernel", "the runs", "leave out --kernel")
     selected.kernel = kernel
     return selected
 

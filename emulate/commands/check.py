@@ -1,6 +1,6 @@
 """`emulate check STUDY...`: validate study files, or `own.yaml`, without running anything.
 
-Validate studies; run nothing.
+Validate studies without running anything.
 """
 
 import argparse
@@ -32,7 +32,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "files",
         nargs="+",
         metavar="STUDY",
-        help="a study's folder or file, the name of a shipped one, or one's EXPERIMENT",
+        help="a study's folder or file, the name of a shipped study, or STUDY/EXPERIMENT",
     )
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)

@@ -1,7 +1,7 @@
 """`emulate claims`: what the papers state, and whether it holds in what was measured.
 
-Each checkable statement of the papers, and whether the runs in DATA agree with it, with the size of
-the effect and its interval over seeds. docs/claims.md says how that is decided.
+Show each checkable statement of the papers, and whether the runs in DATA agree with it, with the
+size of the effect and its interval over seeds. docs/claims.md says how that is decided.
 """
 
 from __future__ import annotations
@@ -38,14 +38,16 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate claims`."""
     parser.add_argument(
         "--study", "--paper", action="append", metavar="NAME|PATH",
-        help="only of this study: a shipped one, or a folder with a study.yaml; repeatable",
+        help="only of this study: a shipped one, or a folder with a study.yaml; can be given more "
+        "than once",
     )  # fmt: skip
     parser.add_argument(
         "--verdict", action="append", choices=list(VERDICTS), help="only with this verdict"
     )
     parser.add_argument(
         "--data", type=Path, default=Path(studies.DATA),
-        help="folder (default: data; of a study that does not ship, that in its folder)",
+        help="folder of the runs (default: data; for a study that does not ship, the one in its "
+        "folder)",
     )  # fmt: skip
     parser.add_argument("--json", action="store_true", help="print JSON, for machines")
     trust.add_option(parser)
@@ -91,13 +93,13 @@ def _note_stale(claims: list[dict[str, Any]], studies: list[StudyFolder], data: 
     try:
         counted = stale.causes(run for run in runs if (run.paper, run.experiment) in judged)
     except EmulationError as error:
-        note(f"which runs are stale cannot be told: {error}")
+        note(f"cannot tell which runs are stale: {error}")
         return
     if reasons := {why: counted[part] for part, why in stale.STALE.items() if counted[part]}:
         whys = ", ".join(f"{count}: {why}" for why, count in reasons.items())
         note(
             f"{sum(reasons.values())} of {counted.total()} runs that verdicts rest on are stale "
-            f"({whys}); 'emulate run STUDY/EXPERIMENT --again' makes them anew"
+            f"({whys}); 'emulate run STUDY/EXPERIMENT --again' repeats them"
         )
 
 

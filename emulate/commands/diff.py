@@ -1,8 +1,8 @@
 """`emulate diff RUN RUN`: in what two runs differ, and where first.
 
-Print where two runs differ: in settings and what the guest was told, in the first packet where both
-recorded captures, the first sample, qdisc counters, what they were made of. Exit status: 0
-where they are equal, 1 where they differ.
+Print where two runs differ: in settings and the guest's job, the first packet (if both recorded
+captures), the first sample, qdisc counters and what they were made of. Exit status: 0 if they are
+equal, 1 if they differ.
 """
 
 import argparse
@@ -23,7 +23,9 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate diff`."""
     parser.add_argument("left", type=Path, metavar="RUN", help="data/…/seed-001")
     parser.add_argument("right", type=Path, metavar="RUN")
-    parser.add_argument("--json", action="store_true", help="all that differs, for machines")
+    parser.add_argument(
+        "--json", action="store_true", help="print all differences as JSON, for machines"
+    )
 
 
 def run(args: argparse.Namespace) -> int:

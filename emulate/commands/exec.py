@@ -2,8 +2,9 @@
 
 Boot a guest and run a command in it as root, in virtual time. The same seed gives the same output.
 Each word of the command that names a file below the current folder is copied into the guest at the
-same relative path; all else is the guest's: programs of its Debian packages, paths that begin with
-'/'. An unchanged Mininet script runs with 'python3 SCRIPT'. The exit status is the command's.
+same relative path; everything else is the guest's: programs of its Debian packages, paths that
+begin with '/'. An unchanged Mininet script runs with 'python3 SCRIPT'. The exit status is the
+command's.
 """
 
 import argparse
@@ -57,24 +58,29 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--rig",
         metavar="SELECTION",
-        help="build the rig of the first run that this selects, in the words of 'emulate shell': "
-        "'mine/first --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs something on a node",
+        help="build the rig of the first run that this selects, with the options of 'emulate "
+        "shell': 'mine/first --link 10/1 --qdisc codel'; 'on NODE COMMAND' then runs "
+        "something on a node",
     )
-    parser.add_argument("--node", help="of the rig, to run the command on (default: outside)")
-    parser.add_argument("--seed", type=whole, default=1, help="of all random numbers (default: 1)")
+    parser.add_argument(
+        "--node", help="node of the rig to run the command on (default: outside the rig)"
+    )
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="seed of all random numbers (default: 1)"
+    )
     parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
         help="folder for stdout, stderr, the files that the command leaves and a record of all "
-        "that they depend on; made anew each time",
+        "that they depend on; replaced each time",
     )
     parser.add_argument(
         "--package",
         action="append",
         default=[],
         metavar="NAME",
-        help="a Debian package that the guest has besides, with what it needs; can be given "
+        help="an additional Debian package for the guest, with its dependencies; can be given "
         "more than once",
     )
     parser.add_argument(
@@ -82,12 +88,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         action="append",
         default=[],
         metavar="PATH",
-        help="a file or folder below the current one that is copied besides; can be given "
-        "more than once",
+        help="an additional file or folder below the current one to copy; can be given more than "
+        "once",
     )
-    parser.add_argument("--memory", help="of the guest (default: the rig's, or '384 MiB')")
+    parser.add_argument("--memory", help="memory of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
-        "--timeout", help="virtual time since boot after which it is given up (default: '1 h')"
+        "--timeout",
+        help="virtual time since boot after which the command is given up (default: '1 h')",
     )
     parser.add_argument(
         "--patience",
@@ -104,14 +111,14 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--looks",
         action="store_true",
-        help="let what a program does to wait without sleeping take 256 ns each: times(2), coarse "
-        "clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
+        help="let each call by which a program waits without sleeping take 256 ns: times(2), "
+        "coarse clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
     )
     parser.add_argument(
         "--check",
         action="store_true",
-        help="do it twice, the second time beside processes that want the same CPUs, and name "
-        "the first byte that differs",
+        help="run it twice, the second time beside processes that compete for the same CPUs, and "
+        "name the first byte that differs",
     )
     add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
@@ -201,12 +208,12 @@ def requested(args: argparse.Namespace) -> tuple[execution.Execution, str]:
     """Return the execution that the options ask for, without layers, and the name of its kernel."""
     words = args.command_line[1:] if args.command_line[:1] == ["--"] else args.command_line
     if not any(words[:1]):
-        raise ConfigError("no command is given", "emulate exec", "write it behind '--'")
+        raise ConfigError("no command is given", "emulate exec", "write it after '--'")
     rig, series = _rig(args)
     if words[0] == "on":  # in the guest, another program would report the error
         _node(" ".join(words[1:2]), rig, "on")
         if len(words) == 2:
-            raise ConfigError("no command is given", f"on {words[1]}", "write it behind the node")
+            raise ConfigError("no command is given", f"on {words[1]}", "write it after the node")
     wanted = execution.Execution(
         command=tuple(words),
         seed=args.seed,
@@ -250,7 +257,7 @@ def _rig(args: argparse.Namespace) -> tuple[Run | None, str]:
 def _node(name: str, rig: Run | None, where: str) -> str:
     nodes = [] if rig is None else [node.name for node in rig.topology.nodes]
     if name not in nodes:
-        todo = f"there are: {', '.join(nodes)}" if nodes else "name a rig with --rig"
+        todo = f"nodes: {', '.join(nodes)}" if nodes else "name a rig with --rig"
         raise ConfigError("there is no such node", f"{where} {name}".strip(), todo)
     return name
 
@@ -269,5 +276,5 @@ def _check_output(place: Path | None) -> None:
     is_folder = place.is_dir() and not place.is_symlink()
     names = {path.name for path in place.iterdir()} if is_folder else set()
     if not is_folder or names - execution.LEFT or (names and execution.RECORD not in names):
-        what = "is there already, and no execution has left it"
+        what = "already exists, and was not left by an execution"
         raise ConfigError(what, f"--output {place}", "name another folder, or remove it")

@@ -20,33 +20,34 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     listed = f"{', '.join(kernel.all_series())} (default: {DEFAULT_KERNEL})"
     actions = parser.add_subparsers(dest="action", required=True)
     build = actions.add_parser("build", help="build a kernel, if the cache lacks it")
-    build.add_argument("--series", help=f"of releases, {listed}")
+    build.add_argument("--series", help=f"series of releases: {listed}")
     build.add_argument("--source", type=Path, help="a tarball or .deb instead of Debian's package")
     build.add_argument(
         "--tree",
         type=Path,
-        help="a checkout of Linux, or an unpacked source, as it is now; what it does not change is "
-        "not compiled again",
+        help="a checkout of Linux, or an unpacked source, as it is now; only what it changes is "
+        "compiled",
     )
     build.add_argument(
-        "--config", type=Path, help="a file of options besides, as CONFIG_SYN_COOKIES=y"
+        "--config", type=Path, help="a file of additional options, e.g. CONFIG_SYN_COOKIES=y"
     )
-    build.add_argument("--jobs", type=positive, help="processes (default: one a processor)")
+    build.add_argument("--jobs", type=positive, help="processes (default: one per processor)")
     build.add_argument("--keep-source", action="store_true", help="keep the patched source")
     build.add_argument("--json", action="store_true", help="print what went into the kernel")
-    own = actions.add_parser("module", help="build a module, as a qdisc of your own")
-    own.add_argument("folder", type=Path, help="its C files and its Kbuild")
-    own.add_argument("--series", help=f"of the kernel to build it for, {listed}")
+    own = actions.add_parser("module", help="build a module, e.g. your own qdisc")
+    own.add_argument("folder", type=Path, help="folder with its C files and its Kbuild")
+    own.add_argument("--series", help=f"series of the kernel to build it for: {listed}")
     pack = actions.add_parser("pack", help="write a kernel as one file, and print its SHA-256")
-    pack.add_argument("file", type=Path, help="the file to write, as kernel.tar.gz")
-    pack.add_argument("--series", help=f"of the kernel, {listed}")
+    pack.add_argument("file", type=Path, help="the file to write, e.g. kernel.tar.gz")
+    pack.add_argument("--series", help=f"series of the kernel: {listed}")
     fetch = actions.add_parser("fetch", help="use a kernel that somebody else has built and packed")
     fetch.add_argument("place", metavar="URL|FILE", help="where the packed kernel is")
     fetch.add_argument(
         "--sha256",
-        help="of the file, from somebody whom you trust as its builder (default: of KERNEL.toml)",
+        help="digest of the file, from somebody whom you trust as its builder (default: from "
+        "KERNEL.toml)",
     )
-    listing = actions.add_parser("list", help="kernels in the cache")
+    listing = actions.add_parser("list", help="list the kernels in the cache")
     listing.add_argument("--json", action="store_true", help="print what went into each")
 
 
@@ -92,7 +93,7 @@ def run(args: argparse.Namespace) -> int:
 
 def _build(args: argparse.Namespace) -> kernel.Kernel:
     if args.tree and (args.series or args.source or args.keep_source):
-        what = "has a series and a source of its own"
+        what = "has its own series and source"
         raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
     with shown_progress(sys.stderr.isatty()) as progress:
         if args.tree:

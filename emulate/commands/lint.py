@@ -1,9 +1,9 @@
 """`emulate lint FILE...`: whether flent files were measured on the rig that their names say.
 
 Compare what flent files record of their rig (qdisc, shaper, offloads, congestion control, ECN) and
-their own numbers (goodput, round trips) with what their titles and names say. Any flent or
-netperf-wrapper file. Exit status: 0 where nothing is wrong, 1 where something is or a file cannot
-be read.
+their own numbers (goodput, round trips) with what their titles and names say. Takes any flent or
+netperf-wrapper file. Exit status: 0 if nothing is wrong, 1 if something is or a file cannot be
+read.
 
 `--json` prints one line per file: `file`, `findings` (level, about, text), and `error` in place of
 them where the file cannot be read.
@@ -21,7 +21,7 @@ from qdisclab.emulation.errors import EmulationError, printable
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lint`."""
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
-    parser.add_argument("--json", action="store_true", help="a line of JSON per file")
+    parser.add_argument("--json", action="store_true", help="print a line of JSON per file")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -16,7 +16,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--update",
         action="store_true",
-        help="move the lock to what the Debian mirrors of this machine have now",
+        help="update the lock to what the Debian mirrors of this machine have now",
     )
 
 

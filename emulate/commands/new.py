@@ -12,7 +12,7 @@ from qdisclab.emulation.study import template
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate new`."""
-    parser.add_argument("folder", type=Path, help="where it goes; its name is the study's")
+    parser.add_argument("folder", type=Path, help="the folder to make; its name is the study's")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -13,7 +13,7 @@ from qdisclab.emulation.model.units import Rate
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate packets`."""
     parser.description = (
-        "Follow packets from a capture before a queue to one behind it: of a real testbed, or of "
+        "Follow packets from a capture before a queue to one behind it, from a real testbed or "
         "the probe 'capture'. Prints how long they waited and what was dropped and marked."
     )
     parser.add_argument("before", type=Path, metavar="IN", help="what arrives: tcpdump -Q in")
@@ -24,8 +24,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         metavar="COLUMN",
         help="class (DSCP and ECN; default), flow, second, or a column of docs/probes.md",
     )
-    parser.add_argument("--rate", help="of the link behind the queue, for its utilisation")
-    parser.add_argument("--output", type=Path, help="keep the table: a row per packet, as Parquet")
+    parser.add_argument("--rate", help="rate of the link behind the queue, for its utilisation")
+    parser.add_argument(
+        "--output", type=Path, help="file for the table: a row per packet, as Parquet"
+    )
 
 
 def run(args: argparse.Namespace) -> int:
@@ -35,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     given = quantity(Rate.parse, args.rate or None, "--rate")
     rate = given.bits_per_second if given else 0
     if args.output and args.output.resolve() in (args.before.resolve(), args.behind.resolve()):
-        raise ConfigError("is a capture to read", f"--output {args.output}", "name another file")
+        raise ConfigError(
+            "is one of the captures to read", f"--output {args.output}", "name another file"
+        )
     with tempfile.TemporaryDirectory(prefix="packets-") as folder:
         target = args.output or Path(folder) / "packets.parquet"
         target.parent.mkdir(parents=True, exist_ok=True)

@@ -1,8 +1,8 @@
 """`emulate run EXPERIMENT`: the runs of an experiment that the options select, one by one.
 
-Run an experiment, or the part of it that the options select; without an option, all that the study
-has of it. --link, --qdisc, --cc, --seed and --set can be given more than once. A run that the
-output folder has already is not done again.
+Run an experiment, or the part of it that the options select; without an option, all of it. --link,
+--qdisc, --cc, --seed and --set can be given more than once. Runs that the output folder already has
+are not repeated.
 """
 
 import argparse
@@ -37,60 +37,62 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--run-file",
         type=Path,
         metavar="FILE",
-        help="in place of an experiment and its options: the runs that a file asks for, as a job "
-        "of a cluster gets them",
+        help="instead of an experiment and its options: a file that lists the runs, as a "
+        "cluster's job gets it",
     )
     parser.add_argument(
         "--output",
         type=Path,
-        help="folder of the data (default: data, where the shipped runs are, or that of the "
+        help="folder for the data (default: data, where the shipped runs are, or the one in the "
         "study's folder); results/data keeps yours apart",
     )
     parser.add_argument(
         "--jobs", type=positive, default=1, metavar="N",
-        help="runs at once, one per core (default: 1)",
+        help="number of runs at once, one per core (default: 1)",
     )  # fmt: skip
-    parser.add_argument("--again", action="store_true", help="do runs anew that are there already")
+    parser.add_argument("--again", action="store_true", help="repeat runs that already exist")
     parser.add_argument(
         "--stale",
         action="store_true",
-        help="do runs anew that are there already, of another kernel, guest or job than today's",
+        help="repeat existing runs of another kernel, guest or job than today's",
     )
     parser.add_argument(
         "--keep-going",
         action="store_true",
-        help="do the other runs where one fails, or the kernel lacks what it needs; the exit "
-        "status is that of the first that did",
+        help="go on with the other runs where one fails, or the kernel lacks what it needs; the "
+        "exit status is that of the first failure",
     )
     parser.add_argument(
         "--keep",
         type=Path,
         default=cache_dir("failed"),
-        help="folder for what a failed guest leaves: console, kernel log, tools' logs (default: "
+        help="folder for what a failed guest leaves: console, kernel log, logs of tools (default: "
         "'failed' in the cache folder)",
     )
     parser.add_argument(
         "--probe",
         action="append",
         default=[],
-        help="what to record beside the data, which stay the same bytes: "
+        help="what to record besides the data, whose bytes stay the same: "
         + forms()
         + " (docs/probes.md); can be given more than once",
     )
     parser.add_argument(
         "--raw",
         action="store_true",
-        help="keep what flent wrote beside the data, which are made of it: all digits and raw "
+        help="also keep what flent wrote, from which the data are made: all digits and raw "
         "values, as .raw.flent.gz",
     )
     parser.add_argument(
         "--reduced",
         action="store_true",
-        help="keep what was measured, in the provenance, in place of the data: what claims need of "
-        "seeds that nobody looks at one by one; 'emulate verify' does such runs again, too",
+        help="keep only what was measured, in the provenance, and no data: enough for claims, for "
+        "seeds that nobody looks at one by one; 'emulate verify' repeats such runs, too",
     )
-    parser.add_argument("--dry-run", action="store_true", help="print the runs and do none")
-    parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
+    parser.add_argument("--dry-run", action="store_true", help="print the runs without doing them")
+    parser.add_argument(
+        "--json", action="store_true", help="print a line of JSON per run, for machines"
+    )
     add_unconfined(parser)
 
 
@@ -103,7 +105,9 @@ def _requested(args: argparse.Namespace, lacking: dict[str, KernelLacks]) -> tup
         return selection(args, lacking if args.keep_going else None)
     options = (args.experiment, args.link, args.qdisc, args.cc, args.seed, args.settings)
     if any(options) or any((args.era, args.kernel, args.length)):
-        raise ConfigError("says which runs", "--run-file", "leave out what else selects runs")
+        raise ConfigError(
+            "says which runs to make", "--run-file", "leave out other options that select runs"
+        )
     requests = request.read(args.run_file)
     for study in dict.fromkeys(map(request.study_of, requests)):
         trust.ask(study, args.trust)
@@ -179,7 +183,7 @@ def _note_twins(runs: Iterable[Run], output: Path) -> None:
     there = [(run.cell, run.seed, record) for record, run in records.items() if record.exists()]
     for cell in dict.fromkeys(records[record].cell for record in datafile.twins(there)):
         note(
-            f"seeds of {cell} came out the same: nothing in them is random, and they are no "
+            f"seeds of {cell} gave the same result: nothing in them is random, so they are not "
             "repetitions; write start_jitter into its traffic"
         )
 
@@ -199,7 +203,7 @@ def _warn_stale(run: Run, result: Result, built: Kernel, root: rootfs.RootFs) ->
 
     old = datafile.read_json(result.provenance)["identity"]
     if differences := ", ".join(other_identity(old, today(run, built, root))):
-        note(f"{run.id} was made with a different {differences}; --again makes it anew")
+        note(f"{run.id} was made with a different {differences}; --again repeats it")
 
 
 def _print(run: Run, result: Result, as_json: bool) -> None:

@@ -1,8 +1,8 @@
 """`emulate score QDISC`, `emulate score --cc NAME`: a page of the numbers that RFCs ask about.
 
-Run the study rfc7928 with a queue discipline, or with a congestion control over pfifo_fast, codel,
-fq_codel and in the cases of the study bbr, and make a page of its numbers beside those of known
-ones (docs/score.md). Runs that are there already are not done again.
+Run the study rfc7928 with a queue discipline, or with a congestion control over pfifo_fast, codel
+and fq_codel and in the cases of the study bbr, and make a page of its numbers beside those of known
+ones (docs/score.md). Existing runs are not repeated.
 """
 
 import argparse
@@ -29,8 +29,8 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate score`."""
     parser.add_argument(
         "qdisc", nargs="*", metavar="QDISC",
-        help="a kind that Linux has: cake; or the name of one's own in qdisc/own.yaml, whose "
-        "`papers` have rfc7928",
+        help="a kind that Linux has, e.g. cake; or one of yours in qdisc/own.yaml, whose `papers` "
+        "must include rfc7928",
     )  # fmt: skip
     parser.add_argument(
         "--cc", metavar="NAME", help=f"congestion control of the flows (default: {CC})"
@@ -39,14 +39,17 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--kernel", type=kernel_name, help="series of the kernel: 7.2 has dualpi2 (default: 6.12)"
     )
     parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="runs at once (default: 1)"
+        "--jobs", type=positive, default=1, metavar="N", help="number of runs at once (default: 1)"
     )
     parser.add_argument(
-        "--output", type=Path, default=OUTPUT, help=f"folder of page and runs (default: {OUTPUT})"
+        "--output",
+        type=Path,
+        default=OUTPUT,
+        help=f"folder for the page and the runs (default: {OUTPUT})",
     )
     parser.add_argument(
         "--record", type=Path, metavar="FILE",
-        help="also put what was measured into this table, studies/rfc7928/known.csv",
+        help="also put the measured numbers into this table, e.g. studies/rfc7928/known.csv",
     )  # fmt: skip
     add_unconfined(parser)
 

@@ -1,10 +1,10 @@
 """`emulate shell EXPERIMENT`: a prompt inside the rig.
 
-Boot a guest, build and check the rig of the first run that the options select, and give a prompt in
-it instead of traffic; 'on NODE COMMAND' runs a command on a node. At the prompt the guest's clock
-is the host's, because virtual time would not wait for somebody who types; with --command it is
-virtual, as in a run and in 'emulate exec', which does more. Without a terminal, the commands are
-read from standard input.
+Boot a guest, build and check the rig of the first run that the options select, and open a prompt in
+it instead of starting traffic; 'on NODE COMMAND' runs a command on a node. At the prompt the
+guest's clock is the host's, because virtual time would not wait for somebody who types; with
+--command it is virtual, as in a run and in 'emulate exec', which does more. Without a terminal, the
+commands are read from standard input.
 """
 
 import argparse
@@ -24,7 +24,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate shell`."""
     add_selection(parser)
     parser.add_argument(
-        "--command", dest="text", metavar="TEXT", help="run this with bash and switch off"
+        "--command", dest="text", metavar="TEXT", help="run this with bash, then shut down"
     )
     add_unconfined(parser)
 

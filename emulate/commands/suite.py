@@ -1,9 +1,9 @@
 """`emulate suite TEST…`: packetdrill's tests and the kernel's own, in virtual time.
 
-Run tests that others wrote, each in a network namespace and from a virtual second of its own:
-packetdrill's (.pkt, or a folder of them), tdc's (.json), and programs that print TAP or end with a
-status, as the kernel's selftests. What hangs ends by itself, and the others go on. Exit status: 0
-where none fails, 1 where one does.
+Run tests that others wrote, each in its own network namespace and starting at its own virtual
+second: packetdrill's (.pkt, or a folder of them), tdc's (.json), and programs that print TAP or end
+with a status, like the kernel's selftests. A test that hangs is ended, and the others go on. Exit
+status: 0 if none fails, 1 if one does.
 """
 
 import argparse
@@ -32,26 +32,40 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--packetdrill",
         default="packetdrill",
         metavar="FILE",
-        help="your build of it (default: %(default)s in the current folder)",
+        help="your build of packetdrill (default: %(default)s in the current folder)",
     )
     parser.add_argument(
-        "--ip", action="append", choices=tuple(suite.VARIANTS), help="of packetdrill's tests alone"
+        "--ip",
+        action="append",
+        choices=tuple(suite.VARIANTS),
+        help="run packetdrill's tests in this variant alone; can be given more than once",
     )
     parser.add_argument(
-        "--tolerance", type=whole, metavar="US", help="of packetdrill's times (default: its own)"
+        "--tolerance",
+        type=whole,
+        metavar="US",
+        help="tolerance of packetdrill's times (default: its own)",
     )
     parser.add_argument(
-        "--file", action="append", default=[], metavar="PATH", help="that the tests need besides"
+        "--file",
+        action="append",
+        default=[],
+        metavar="PATH",
+        help="an additional file or folder that the tests need; can be given more than once",
     )
     parser.add_argument(
         "--module",
         action="append",
         default=[],
         metavar="FILE",
-        help="of Linux that the kernel lacks and the guest loads: net/sched/sch_teql.c",
+        help="a module of Linux for the guest to load that the kernel lacks: net/sched/sch_teql.c",
     )
     parser.add_argument(
-        "--package", action="append", default=[], metavar="NAME", help="of Debian, besides"
+        "--package",
+        action="append",
+        default=[],
+        metavar="NAME",
+        help="an additional Debian package for the guest",
     )
     parser.add_argument(
         "--kernel",
@@ -59,11 +73,15 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         default=DEFAULT_KERNEL,
         help="series, digest or path of the kernel (default: %(default)s)",
     )
-    parser.add_argument("--seed", type=whole, default=1, help="of all chance (default: 1)")
-    parser.add_argument("--memory", default="1 GiB", help="of the guest (default: %(default)s)")
+    parser.add_argument(
+        "--seed", type=whole, default=1, help="seed of all random numbers (default: 1)"
+    )
+    parser.add_argument(
+        "--memory", default="1 GiB", help="memory of the guest (default: %(default)s)"
+    )
     for name, default, what in (
-        ("timeout", 60.0, "virtual time of a test"),
-        ("patience", vm.HANG_S, "wall time that one may compute"),
+        ("timeout", 60.0, "virtual time that a test may take"),
+        ("patience", vm.HANG_S, "wall time that a test may compute without sleeping"),
     ):
         parser.add_argument(
             f"--{name}",
@@ -86,8 +104,8 @@ def run(args: argparse.Namespace) -> int:
     folders = sorted({test.folder for test in tests} - {"."})
     needed = [args.packetdrill] if any(".pkt" in test.name for test in tests) else []
     if needed and not os.path.isfile(args.packetdrill):  # noqa: PTH113 - it may be too long
-        where, todo = f"--packetdrill {args.packetdrill}", "name your build of it"
-        raise ConfigError("is no file", where, todo)
+        where, todo = f"--packetdrill {args.packetdrill}", "name your build of packetdrill"
+        raise ConfigError("is not a file", where, todo)
     needed += suite.includes(tests)
     files = taken([], [*needed, *args.file, *names, *folders], Path.cwd())
     built, root = named(args.kernel), rootfs.build()

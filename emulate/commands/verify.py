@@ -1,10 +1,10 @@
 """`emulate verify [N]`: do N of the shipped runs again and compare the bytes.
 
-Do shipped runs again, spread over the cells, and compare data and counters byte for byte. Where
-kernel, tools or code differ, and the bytes do, compare values with the spread over the shipped
+Repeat shipped runs, spread over the cells, and compare data and counters byte for byte. Where the
+kernel, tools or code differ and so do the bytes, compare values with the spread over the shipped
 seeds, and say so. Without --all and --only the sample is of runs with this kernel and guest, if
-there are any. Exit status: 9 other bytes from the same ingredients, 11 values outside the spread,
-10 a data file that is not the recorded one, 2 a run that the studies do not have any more.
+there are any. Exit status: 9 if the same inputs give other bytes, 11 if values are outside the
+spread, 10 if a data file is not the recorded one, 2 if the studies no longer have a run.
 """
 
 import argparse
@@ -37,21 +37,30 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--all", action="store_true", help="every run")
     parser.add_argument(
         "--only", action="append", default=[], metavar="RUN",
-        help="of the runs that begin so (mine/first@2014/20-5/); can be given more than once",
+        help="only runs whose names begin like this (mine/first@2014/20-5/); can be given more "
+        "than once",
     )  # fmt: skip
     parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="guests at a time (default: 1)"
+        "--jobs",
+        type=positive,
+        default=1,
+        metavar="N",
+        help="number of guests at once (default: 1)",
     )
-    parser.add_argument("--data", type=Path, default=Path("data"), help="folder (default: data)")
     parser.add_argument(
-        "--record", action="store_true", help=f"append what came of it to DATA/{EVIDENCE}"
+        "--data", type=Path, default=Path("data"), help="folder of the runs (default: data)"
+    )
+    parser.add_argument(
+        "--record", action="store_true", help=f"append the outcome to DATA/{EVIDENCE}"
     )
     parser.add_argument(
         "--code", action="store_true",
-        help="N runs of each digest of the guest's code that differ in it alone; where all give "
-        f"the same bytes, today's digest is written to DATA/{identities.FILE}",
+        help="N runs of each digest of the guest's code that differ in nothing else; where all "
+        f"give the same bytes, today's digest is written to DATA/{identities.FILE}",
     )  # fmt: skip
-    parser.add_argument("--json", action="store_true", help="a line of JSON a run, for machines")
+    parser.add_argument(
+        "--json", action="store_true", help="print a line of JSON per run, for machines"
+    )
     add_unconfined(parser)
 
 

@@ -95,7 +95,7 @@ def require(place: Path | str) -> None:
         lines = executes(folder)
         more = f" and {len(lines) - SHOWN} more" if len(lines) > SHOWN else ""
         what = f"executes {'; '.join(lines[:SHOWN])}{more}, not yet trusted"
-        todo = f"look at that, then: emulate check --trust {shlex.quote(str(folder))}"
+        todo = f"review that, then: emulate check --trust {shlex.quote(str(folder))}"
         raise Untrusted(what, str(folder), todo)
 
 
@@ -116,7 +116,7 @@ def bytecode() -> str:
 
 def add_option(parser: argparse.ArgumentParser) -> None:
     """Add the option by which a user agrees to what a study executes."""
-    text = "agree to what a study from somebody else executes, as long as it does not change"
+    text = "trust what a study from somebody else executes, as long as it does not change"
     parser.add_argument("--trust", action="store_true", help=text)
 
 

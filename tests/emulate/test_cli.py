@@ -254,9 +254,9 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
         cli.command_module("exec").requested(args)
     for one in [link, *([place] if refused else [])]:
         said = refused_exec("--output", str(one))
-        assert said.startswith(f"--output {one}: is there already, and no execution has left it")
+        assert said.startswith(f"--output {one}: already exists, and was not left by an execution")
     place.rename(tmp_path / "away")
-    assert "is there already" in refused_exec("--output", str(link))  # it leads nowhere now
+    assert "already exists" in refused_exec("--output", str(link))  # it leads nowhere now
 
 
 @pytest.mark.parametrize(
@@ -264,11 +264,11 @@ def test_exec_leaves_folders_alone_that_are_not_its_own(
     [
         (("--rig", "gbw2015/rrul --seed 3"), "--rig gbw2015/rrul --seed 3: its --seed 3 has"),
         (("--rig", "gbw2015/rrul 'x"), "--rig gbw2015/rrul 'x: cannot be read: No closing quotati"),
-        (("--", ""), "emulate exec: no command is given; write it behind '--'"),
+        (("--", ""), "emulate exec: no command is given; write it after '--'"),
         (("--rig", "gbw2015/rrul", "--", "on", "client"), "on client: no command is given; "),
         (
             ("--rig", "gbw2015/rrul", "--", "on", "us", "true"),
-            "on us: there is no such node; there",
+            "on us: there is no such node; nodes: ",
         ),
         (("--", "on", "client", "true"), "on client: there is no such node; name a rig with --rig"),
         (("--memory", "256"), "--memory: '256': a bare number has no unit; write e.g. '256 MiB'"),

@@ -167,7 +167,7 @@ def test_the_command(
     assert cli.main(["packets", *map(str, captures), "--by", "nothing"]) != 0
     assert "no column 'nothing'" in capsys.readouterr().err
     assert cli.main(["packets", *map(str, captures), "--output", str(captures[0])]) == 2
-    assert "is a capture to read; name another file" in capsys.readouterr().err
+    assert "is one of the captures to read; name another file" in capsys.readouterr().err
     assert cli.main(["packets", str(captures[0]), "nowhere"]) == 2
     assert "nowhere: cannot be read: No such file or directory; name a" in capsys.readouterr().err
 

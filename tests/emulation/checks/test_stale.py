@@ -196,7 +196,7 @@ def test_claims_tell_of_stale_runs(
     change(made[1], axes={"qdisc": "tail_drop"})
     assert say() == (
         "note: 2 of 3 runs that verdicts rest on are stale (1: the experiment changed, 1: there is "
-        "no such point any more); 'emulate run STUDY/EXPERIMENT --again' makes them anew\n"
+        "no such point any more); 'emulate run STUDY/EXPERIMENT --again' repeats them\n"
     )
     monkeypatch.setattr(assess, "verdicts", lambda *_: [claim | {"experiments": ["voip"]}])
     assert say() == ""

@@ -50,7 +50,7 @@ def test_the_command_takes_a_file(tmp_path: Path, capsys: pytest.CaptureFixture[
     assert cli.main(["run", "--run-file", str(path), "--dry-run"]) == 0
     assert capsys.readouterr().out.splitlines() == [run.id for run in runs]
     assert cli.main(["run", "--run-file", str(path), "--seed", "3"]) == ConfigError.exit_status
-    assert "leave out what else selects runs" in capsys.readouterr().err
+    assert "leave out other options that select runs" in capsys.readouterr().err
     path.write_text('{"runs": [{"run": "a"}]}')
     assert cli.main(["run", "--run-file", str(path)]) == ConfigError.exit_status
     assert "is not the provenance of a run (KeyError" in capsys.readouterr().err

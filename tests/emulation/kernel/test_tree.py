@@ -203,4 +203,4 @@ def test_a_new_file_of_a_patch_is_there(source: Tree) -> None:
 def test_a_tree_has_a_series_of_its_own(capsys: pytest.CaptureFixture[str]) -> None:
     words = ["kernel", "build", "--tree", ".", "--series", "6.12"]
     assert cli.main(words) == ConfigError.exit_status
-    assert "--tree: has a series and a source of its own" in capsys.readouterr().err
+    assert "--tree: has its own series and source" in capsys.readouterr().err

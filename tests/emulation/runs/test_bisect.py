@@ -161,8 +161,8 @@ def test_a_number_that_no_run_measures_is_named() -> None:
     ("words", "message"),
     [
         ([], "names no experiment"),
-        (["gbw2015/rrul", "--kernel", "6.12"], "the runs: are of each commit's kernel"),
-        (["gbw2015/rrul", "--link", "10/1"], "there: is there already"),
+        (["gbw2015/rrul", "--kernel", "6.12"], "the runs: use each commit's kernel"),
+        (["gbw2015/rrul", "--link", "10/1"], "there: already exists"),
     ],
 )
 def test_what_is_refused_before_a_kernel_is_built(

@@ -204,7 +204,10 @@ def test_what_a_suite_cannot_do_is_refused_before_it_begins(
     Path("packetdrill").mkdir()
     Path("a.pkt").touch()
     assert cli.main(["suite", "a.pkt"]) == ConfigError.exit_status
-    assert "--packetdrill packetdrill: is no file; name your build of it" in capsys.readouterr().err
+    assert (
+        "--packetdrill packetdrill: is not a file; name your build of packetdrill"
+        in capsys.readouterr().err
+    )
 
 
 @pytest.mark.kernel
