@@ -58,7 +58,7 @@ def require_several(name: str, values: object, of: Iterable[object]) -> None:
     choices = list(of)
     if not _is_list(values):
         todo = f"Choose from {', '.join(map(str, choices))}"
-        raise DataError.of(name, f"is {values!r}, no list of values", todo)
+        raise DataError.of(name, f"is {values!r}, not a list of values", todo)
     for value in values:
         require_one(name, value, choices)
 
@@ -66,13 +66,15 @@ def require_several(name: str, values: object, of: Iterable[object]) -> None:
 def require_texts(name: str, values: object) -> None:
     """Raise DataError where the option `name` is no list of texts, or an empty one."""
     if not (_is_list(values) and all(isinstance(value, str) for value in values)):
-        raise DataError.of(name, f"is {values!r}, no list of texts", f'Write e.g. {name} = ["…"]')
+        raise DataError.of(
+            name, f"is {values!r}, not a list of texts", f'Write e.g. {name} = ["…"]'
+        )
 
 
 def require_text(name: str, value: object) -> None:
     """Raise DataError where the option `name` is no text."""
     if not isinstance(value, str):
-        raise DataError.of(name, f"is {value!r}, no text", f'Write e.g. {name} = "…"')
+        raise DataError.of(name, f"is {value!r}, not a text", f'Write e.g. {name} = "…"')
 
 
 def require_kind(name: str, value: object, default: object) -> None:
@@ -80,7 +82,7 @@ def require_kind(name: str, value: object, default: object) -> None:
     kinds, given = KINDS.get(name, (kind_of(default),)), kind_of(value)
     # An empty list is one of texts and of numbers, too.
     if not any(given == kind or given in kind.split() or kind in given.split() for kind in kinds):
-        wrong = f"is {value!r}, no {' or '.join(kinds)}"
+        wrong = f"is {value!r}, not a {' or '.join(kinds)}"
         raise DataError.of(name, wrong, f"Write e.g. {name} = {_example(default)}")
 
 
@@ -114,7 +116,7 @@ def _example(default: object) -> str:
 def require_positive(name: str, value: object) -> None:
     """Raise DataError where the option `name` is no number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
-        raise DataError.of(name, f"is {value!r}, no number above 0", f"Write e.g. {name} = 10")
+        raise DataError.of(name, f"is {value!r}, not a number above 0", f"Write e.g. {name} = 10")
 
 
 def _is_list(values: object) -> TypeGuard[Collection[object]]:
@@ -125,7 +127,7 @@ def _is_list(values: object) -> TypeGuard[Collection[object]]:
 
 #: Reason of pandera's -> how we say it, of a column.
 _COLUMNS = {
-    "COLUMN_NOT_IN_SCHEMA": "has a column '{}' too many",
+    "COLUMN_NOT_IN_SCHEMA": "has an extra column '{}'",
     "COLUMN_NOT_IN_DATAFRAME": "has no column '{}'",
     "COLUMN_NOT_ORDERED": "has its column '{}' in another place",
 }
@@ -159,7 +161,7 @@ def brief(error: Exception) -> str:
     case = cases.iloc[-1 if reason == "DUPLICATES" else 0]
     value = getattr(case["failure_case"], "item", lambda: case["failure_case"])()
     if reason == "DUPLICATES":
-        text = f"{case['column']} {value!r} is there twice"
+        text = f"{case['column']} {value!r} appears twice"
     elif wanted := _wanted(first.check):
         column = first.schema.name
         text = f"{column} is {value!r}, not {wanted}" if column else wanted

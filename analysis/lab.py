@@ -107,7 +107,7 @@ class Chosen(Sequence[Run]):
         if self.testbed:
             raise ConfigError("a testbed made these runs", "do()", "do those of the study")
         if jobs is not None and (not isinstance(jobs, int) or jobs < 1):
-            raise ConfigError(f"is {jobs!r}, no number of runs", "jobs", "write e.g. jobs=2")
+            raise ConfigError(f"is {jobs!r}, not a number of runs", "jobs", "write e.g. jobs=2")
         more = tuple(map(Probe.parse, [probes] if isinstance(probes, str) else probes))
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted

@@ -112,7 +112,7 @@ def check_notebook(path: Path) -> None:
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Return the modules that a notebook or a module imports by name, and their packages."""
-    with refused(path, "is no Python: {0.msg}", "Correct it", SyntaxError):
+    with refused(path, "is not Python: {0.msg}", "Correct it", SyntaxError):
         tree = ast.parse(_source(path))
     names: set[str] = set()
     for node in ast.walk(tree):

@@ -95,7 +95,7 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
     """Return what `write_rows` has written; `DamagedData` for anything else."""
     rows = [_parsed(path, line) for line in read(path).splitlines()]
     if not all(isinstance(row, dict) for row in rows):
-        raise DamagedData("is no table: a line is not a JSON object", str(path), _AGAIN)
+        raise DamagedData("is not a table: a line is not a JSON object", str(path), _AGAIN)
     return rows
 
 
@@ -106,7 +106,7 @@ def read_json(path: Path, todo: str = _AGAIN) -> dict[str, Any]:
     """
     content = _parsed(path, read(path, todo=todo), todo)
     if not isinstance(content, dict):
-        raise DamagedData("JSON, but no object", str(path), todo)
+        raise DamagedData("JSON, but not an object", str(path), todo)
     return content
 
 
@@ -154,7 +154,7 @@ def _parsed(path: Path, text: bytes, todo: str = _AGAIN) -> Any:
 
 
 def _no_number(text: str) -> NoReturn:
-    raise ValueError(f"{text} is no number of JSON")
+    raise ValueError(f"{text} is not a JSON number")
 
 
 def _deeper(value: Any, most: int) -> bool:

@@ -87,7 +87,7 @@ def test_the_condition_is_of_the_mean_of_the_second_folder(
         ),
         (
             "induced_latency_ms",
-            "--where 'induced_latency_ms': compares no number with a bound; write e.g.",
+            "--where 'induced_latency_ms': does not compare a number with a bound; write e.g.",
         ),
     ],
 )

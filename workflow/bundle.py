@@ -47,9 +47,10 @@ def fill(folder: Path) -> None:
     with tempfile.TemporaryDirectory() as scratch:
         for built in kernels:
             if archive.pack(built, Path(scratch) / "kernel.tar.gz") not in recipe.packed():
-                what = "is not the one of KERNEL.toml, which everybody gets who builds it"
+                what = "is not the one of KERNEL.toml, which everybody who builds it gets"
                 todo = (
-                    "remove that folder, or name another cache in XDG_CACHE_HOME: it is built anew"
+                    "remove that folder, or name another cache in XDG_CACHE_HOME: it is then "
+                    "built again"
                 )
                 raise KernelBuildError(what, str(built.path.parent), todo)
     archive.pack(kernels[0], file, *kernels[1:])

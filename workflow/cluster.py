@@ -40,7 +40,7 @@ def batches_a_job(batches: int, batch_s: float, jobs: int) -> int:
 def check() -> None:
     """Raise `MissingTool` where this machine cannot submit jobs."""
     if shutil.which("sbatch") is None:
-        todo = "call it on a machine from which jobs are submitted, or without --profile slurm"
+        todo = "call it on a machine that can submit jobs, or without --profile slurm"
         raise MissingTool("there is no sbatch", "this machine", todo)
     _slurm("sinfo", "--noheader")
 

@@ -419,11 +419,11 @@ def make_plan(config: Mapping[str, Any]) -> Plan:
     link out, is left out. Raises `ConfigError` where it was asked for by name, or none remains.
     """
     if not isinstance(config["emulate"], bool):
-        raise ConfigError(f"emulate is {config['emulate']!r}", "--config", "say True or False")
+        raise ConfigError(f"emulate is {config['emulate']!r}", "--config", "write True or False")
     scale = Scale.of(config["scale"], config["scales"]) if config["emulate"] else None
     batch, thin = config["batch"], config["thin"]
     if not isinstance(batch, int) or batch < 0:
-        raise ConfigError(f"batch is {batch!r}", "--config", "say how many runs: 0, 10")
+        raise ConfigError(f"batch is {batch!r}", "--config", "write how many runs: 0, 10")
     figures = figure_files(config["studies"], config["figures"])
     everything = Plan(
         {figure.name: figure for figure in figures},

@@ -289,7 +289,7 @@ def figure_table(figures: list[Shown], words: str) -> str:
     Raises ValueError for a figure, a column or a value that does not exist.
     """
     if (match := _TABLE.fullmatch(words)) is None:
-        raise ValueError(f"'{words}' is no table: give STUDY/FIGURE: COLUMN | COLUMN")
+        raise ValueError(f"'{words}' is not a table: give STUDY/FIGURE: COLUMN | COLUMN")
     name, keys, cell, by, where, value = match.groups()
     shown = next((shown for shown in figures if shown.folder == name), None)
     if shown is None:
@@ -332,7 +332,7 @@ def part(name: str, words: str, text: str, results: Results, study: str) -> str:
         "table": partial(figure_table, results.figures, words),
     }
     if name not in parts:
-        raise ValueError(f"'{name}' is none of the parts that are generated")
+        raise ValueError(f"'{name}' is not one of the generated parts")
     return parts[name]()
 
 
@@ -379,7 +379,7 @@ def main(arguments: list[str] | None = None) -> int:
             if not path.is_file() or path.read_text(encoding="utf-8") != text:
                 differs = True
                 if options.check:
-                    print(f"{path}: another than the results make it")
+                    print(f"{path}: differs from what the results give")
                 else:
                     path.write_text(text, encoding="utf-8")
     except (EmulationError, FileNotFoundError) as error:

@@ -99,7 +99,7 @@ def print_stale(plan: Plan) -> None:
         for line in stale.sentences(stale.causes(plan.records()), plan.runs_root):
             print(f"==> {line}; {outcome}", flush=True)
     except EmulationError as error:
-        print(f"==> which runs are stale cannot be told: {error}", flush=True)
+        print(f"==> cannot tell which runs are stale: {error}", flush=True)
 
 
 def print_left_out(plan: Plan) -> None:

@@ -98,7 +98,7 @@ def _faults(rule: Any, study: StudyFolder, registry: MeasureRegistry) -> Iterato
             for part in parts:
                 yield from _faults(part, study, registry)
         case _:
-            yield f"is {rule!r}, no condition", REMEDY
+            yield f"is {rule!r}, not a condition", REMEDY
 
 
 def _misnamed(

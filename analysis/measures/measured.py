@@ -148,12 +148,12 @@ def _repetitions(folder: Path) -> list[dict[str, Path]]:
         name, dot, end = path.name.removesuffix(".gz").partition(".")
         end = dot + end
         if end not in (".flent", *_PCAPS) and not end.endswith(_PROGRAM):
-            raise DataError.of(path, "is nothing that a testbed measures", f"Name it {_FORMS}")
+            raise DataError.of(path, "is not a measurement of a testbed", f"Name it {_FORMS}")
         names.setdefault(name, {})[end] = path
     for files in names.values():
         ends = [end for end in _PCAPS if end in files]
         if len(ends) == 1:
-            what = "captures of a queue are two, before and behind it"
+            what = "a queue has two captures, before and behind it"
             raise DataError.of(files[ends[0]], what, f"Add NAME{' or NAME'.join(_PCAPS)}")
     return list(names.values())
 

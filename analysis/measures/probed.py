@@ -29,7 +29,7 @@ def read(probe: Probe, path: Path) -> pd.DataFrame:
     if not path.is_file():
         todo = f"Repeat the run with --probe {probe}"
         raise DataError.of(path, f"no table of the probe '{probe.kind}'", todo)
-    with refused(path, "is no table ({})", RERUN, OSError, ValueError, KeyError):
+    with refused(path, "is not a table ({})", RERUN, OSError, ValueError, KeyError):
         if probe.about.write is not None:
             return read_csv(path)
         if probe.about.recording == QUEUE:
@@ -48,7 +48,7 @@ def tables(probe: Probe, files: Sequence[tuple[Run, Path]]) -> pd.DataFrame:
     Raises DataError as `read`, of captures, which are no tables, and of too many rows.
     """
     if probe.about.recording == CAPTURE:
-        raise DataError.of(files[0][1], "a capture is no table", "Take the probe 'packets'")
+        raise DataError.of(files[0][1], "a capture is not a table", "Take the probe 'packets'")
     rows = sum(map(_rows, (path for _, path in files)))
     if rows > MOST_ROWS:
         what = f"{rows:,} rows of {len(files)} tables, more than {MOST_ROWS:,}"

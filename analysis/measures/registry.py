@@ -248,10 +248,10 @@ def _registered(
     mapping = getattr(module, name, {})
     todo = f"Write {name} = {{'name': {kind.__name__}(…)}}"
     if not isinstance(mapping, Mapping):
-        raise DataError.of(file, f"{name} is a {type(mapping).__name__}, no mapping", todo)
+        raise DataError.of(file, f"{name} is a {type(mapping).__name__}, not a mapping", todo)
     for key, value in mapping.items():
         if not isinstance(key, str) or not isinstance(value, kind):
-            what = f"{name}[{key!r}] is a {type(value).__name__}, no {kind.__name__}"
+            what = f"{name}[{key!r}] is a {type(value).__name__}, not a {kind.__name__}"
             raise DataError.of(file, what, todo)
         if key in taken:
             what = f"{name} has '{key}', which {taken[key]} registers already"

@@ -166,7 +166,7 @@ def read_figure(path: Path) -> FigureFile:
     if not path.exists():
         raise DataError.of(path, "no such file", "The folder `figures` of a study has them")
     if not NAME.fullmatch(path.stem):
-        wrong = f"{printable(path.stem)[:80]!r} is no name of a figure"
+        wrong = f"{printable(path.stem)[:80]!r} is not a name for a figure"
         raise DataError.of(path.parent, wrong, "Use letters of ASCII, digits, - and _")
     with refused(path, "{0.what}", remedy, ConfigError):
         source = ParsedFile.of(path)
@@ -264,7 +264,7 @@ def _faults(content: Any) -> Iterator[str]:
         return
     parameters = content["parameters"]
     if not isinstance(parameters, dict):
-        yield f"parameters: is {parameters!r}, no mapping"
+        yield f"parameters: is {parameters!r}, not a mapping"
         return
     odd = [str(key) for key in parameters if not str(key).isidentifier() or iskeyword(str(key))]
     # papermill writes them unchanged in front of the notebook's code.
@@ -290,21 +290,21 @@ def _faults(content: Any) -> Iterator[str]:
 def _unlike(key: str, value: Any, kinds: Sequence[str]) -> Iterator[str]:
     """Yield that `value` is of none of `kinds`, or empty."""
     if kind_of(value) not in kinds or not str(value).strip() or not value:
-        yield f"{key}: is {value!r}, no {' or '.join(kinds)}"
+        yield f"{key}: is {value!r}, not a {' or '.join(kinds)}"
 
 
 def _left_out(content: Mapping[str, Any]) -> Iterator[str]:
     """Yield what is wrong with `without`."""
     without, eras = content.get("without", {}), content["parameters"].get("eras", [])
     if not isinstance(without, dict):
-        yield f"without: is {without!r}, no mapping of eras to qdiscs"
+        yield f"without: is {without!r}, not a mapping of eras to qdiscs"
         return
     for era, left in without.items():
         if era not in eras:
-            yield f"without: {era!r} is none of its eras"
+            yield f"without: {era!r} is not one of its eras"
         by_experiment = left if isinstance(left, dict) else {}
         for name in by_experiment.keys() - set(_several(content["parameters"], "experiment")):
-            yield f"without: {era}: {name!r} is none of its experiments"
+            yield f"without: {era}: {name!r} is not one of its experiments"
         for values in by_experiment.values() if by_experiment else [left]:
             yield from _unlike(f"without: {era}", values, TEXTS)
 

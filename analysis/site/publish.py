@@ -101,7 +101,7 @@ def _sitemap(folder: Path, files: Sequence[Path], site_url: str) -> Path:
 
 def _address(text: str) -> str:
     if text and not re.fullmatch(r"https?://[^\s\"'<>]+", text):
-        raise argparse.ArgumentTypeError(f"{text!r} is no address: write https://…")
+        raise argparse.ArgumentTypeError(f"{text!r} is not an address: write https://…")
     return text
 
 

@@ -100,7 +100,7 @@ def _packets(path: Path, event: int) -> Iterator[tuple[int, pcap.Packet]]:
             what = f"packet {number} is earlier than the one before it"
             raise ConfigError(what, str(path), f"sort it: reordercap {path.name} SORTED")
         if packet.length < LEAST_FRAME:
-            what = f"packet {number} has {packet.length} bytes, which is no frame of Ethernet"
+            what = f"packet {number} has {packet.length} bytes, which is not an Ethernet frame"
             raise ConfigError(what, str(path), "name a whole capture")
         if len(packet.content) < min(packet.length, LEAST_CAPTURED):
             what = f"has {len(packet.content)} bytes of packet {number}, {LEAST_CAPTURED} are read"

@@ -56,7 +56,7 @@ def _packets(stream: BinaryIO, path: Path) -> Iterator[Packet]:
         form = "is pcapng" if magic == _PCAPNG else "is not a little-endian capture"
         raise ConfigError(form, str(path), f"convert it: editcap -F pcap {path.name} NEW.pcap")
     if (link := _HEADER.unpack(header)[6]) != _ETHERNET:
-        what = f"has the link type {link}, not that of Ethernet, {_ETHERNET}"
+        what = f"has the link type {link}, not Ethernet's, {_ETHERNET}"
         raise ConfigError(what, str(path), "capture at one interface: tcpdump -i DEVICE")
     while record := stream.read(_RECORD.size):
         seconds, part, captured, length = _RECORD.unpack(record.ljust(_RECORD.size, b"\0"))

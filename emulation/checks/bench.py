@@ -108,7 +108,7 @@ def find_kernel(text: str) -> Kernel:
         return Kernel(path.resolve(), digest, "unknown", "unknown", {})
     kernels = [built for built in kernel.kernels() if built.digest.startswith(text)]
     if len(kernels) != 1:
-        what = f"'{text}' is no kernel" if not kernels else f"'{text}' is {len(kernels)} kernels"
+        what = f"'{text}' is not a kernel" if not kernels else f"'{text}' is {len(kernels)} kernels"
         todo = "name a binary, a digest of 'emulate kernel list', or the folder of a checkout"
         raise ConfigError(what, "--compare", todo)
     return kernels[0]

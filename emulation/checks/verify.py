@@ -461,8 +461,8 @@ def beginning(runs: list[Shipped], starts: list[str]) -> list[Shipped]:
     """
     for start in starts:
         if not any(run.id.startswith(start) for run in runs):
-            todo = f"runs are called as {runs[0].id}"
-            raise ConfigError("no shipped run begins so", f"--only {start}", todo)
+            todo = f"runs have names like {runs[0].id}"
+            raise ConfigError("no shipped run's name begins like this", f"--only {start}", todo)
     return [run for run in runs if not starts or run.id.startswith(tuple(starts))]
 
 
@@ -481,7 +481,7 @@ def worst(verdicts: list[Repetition]) -> EmulationError | None:
     """Return the error that the verdicts amount to, or None."""
     kinds: tuple[tuple[str, type[EmulationError], str, str], ...] = (
         ("damaged", DamagedData, "not the recorded data", "restore the file, or do the run again"),
-        ("bytes", NotReproduced, "other bytes from the same ingredients", "see 'emulate diff'"),
+        ("bytes", NotReproduced, "other bytes from the same inputs", "see 'emulate diff'"),
         ("statistics", NotCompatible, "values outside the spread of the shipped seeds", ""),
         ("gone", ConfigError, "not as the studies have it today", "do it again, or remove it"),
     )

@@ -62,7 +62,7 @@ def _load(path: FilePath, changed: int, states: tuple[str, ...], user_qdiscs: ow
     source = ParsedFile.of(path)
     file = problems.validated(source, StudyFile, "format")
     if path.name == studies.FILE and file.study != path.parent.name:
-        what = f"'{file.study}' lies in a folder called '{path.parent.name}'"
+        what = f"'{file.study}' is in a folder called '{path.parent.name}'"
         source.add(("study",), what, "give both the same name")
     source.check()
     file, joining = user_qdiscs.joined(file)
@@ -150,7 +150,7 @@ def _experiment(maker: Points, source: ParsedFile) -> Experiment | None:
     if name in labels and len(labels) > 1:
         what = f"is the label of some of its points; others have {min(labels - {name})}"
         other = TEMPLATE.replace("{experiment}", f"{name}_at")
-        todo = f"give it an 'id' of another beginning, so that a name means one thing: {other}"
+        todo = f"give it an 'id' that begins differently, so that a name means one thing: {other}"
         flaws.append((("experiments", name), what, todo))
     for flaw in flaws:
         source.add(*flaw)

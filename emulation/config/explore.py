@@ -83,7 +83,7 @@ class Choice:
                 todo = f"choose from {least} to {most}"
                 raise ConfigError(f"{noun} of {value} is not possible", "explore", todo)
         if not source.rig.base_rtts and self.base_rtt != BASE_RTT:
-            what = f"the delays of '{self.experiment}' are written out, no base RTT can be chosen"
+            what = f"the delays of '{self.experiment}' are fixed, so no base RTT can be chosen"
             raise ConfigError(what, "explore", f"leave it at {BASE_RTT}, or change the study")
         if self.flows != FLOWS and source.traffic.test != FLOWS_TEST:
             what = f"the number of flows of '{source.traffic.test}' cannot be chosen"

@@ -21,8 +21,8 @@ def of_point(point: Point) -> Iterator[str]:
         )
     for rate, taken in point.borrowed:
         yield (
-            f"the study has no values of {point.qdisc} for {rate}: those for {taken} are taken; "
-            "--set qdisc.OPTION=VALUE gives others"
+            f"the study has no values of {point.qdisc} for {rate}: those for {taken} are used; "
+            "--set qdisc.OPTION=VALUE sets others"
         )
 
 
@@ -72,18 +72,18 @@ def _of_queue(qdisc: Qdisc, asking: list[str]) -> Iterator[str]:
     """Yield notes on a queue, and on what asks for ECN."""
     if asking and qdisc.marks is False:
         yield (
-            f"{asking[0]} sends packets that can be marked, {qdisc.name} marks none: it drops them;"
-            " give it its option for marks, or choose another qdisc"
+            f"{asking[0]} sends ECN-capable packets, but {qdisc.name} marks none: it drops them; "
+            "set its ECN option, or choose another qdisc"
         )
     if qdisc.kind == "dualpi2":
         options = dict(qdisc.options)
         if not asking:
             yield (
-                "dualpi2 without ECN is PI2: its queue of low latency stays empty; "
-                "write e.g. sysctls: {net.ipv4.tcp_ecn: 1} in the rig"
+                "dualpi2 without ECN is PI2: its low-latency queue stays empty; write e.g. "
+                "sysctls: {net.ipv4.tcp_ecn: 1} in the rig"
             )
         elif not options.get("any_ect"):
             yield (
-                "dualpi2 takes only ECT(1) into its queue of low latency, and no congestion "
-                "control of Linux sends it: write any_ect: true for DCTCP, or bring one of your own"
+                "dualpi2 takes only ECT(1) into its low-latency queue, and no congestion control "
+                "of Linux sends it: write any_ect: true for DCTCP, or bring your own"
             )

@@ -95,8 +95,8 @@ def _run_of(record: Mapping[str, Any], by_id: Mapping[str, Experiment] | None) -
     if run.id != record["run"]:
         usual = run.traffic.length
         if replace(run, length=usual).id == record["run"]:
-            what = f"its experiment takes {usual} today, and took {run.length}"
-            raise OtherLength(what, record["run"], "write the length back, or do it again")
+            what = f"its experiment lasts {usual} today, and lasted {run.length}"
+            raise OtherLength(what, record["run"], "restore the length, or do the run again")
         raise _gone(record)
     return run
 

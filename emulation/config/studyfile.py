@@ -115,7 +115,7 @@ class QdiscSection(Section):
         for name, options in rates.items():
             try:
                 if (rate := str(_rate(name))) in read:
-                    raise Flaws(((), f"{rate} is there twice", "remove one of the two"))
+                    raise Flaws(((), f"{rate} appears twice", "remove one of the two"))
                 read[rate] = options_of(info.data["kind"], options) if "kind" in info.data else {}
             except Flaws as error:
                 flaws += error.below(name)
@@ -269,7 +269,7 @@ def _eras(names: tuple[str, ...]) -> tuple[str, ...]:
         except ValueError as error:
             raise Flaws(((place,), str(error), "write the name of an era")) from None
     if len(set(names)) < len(names):
-        raise Flaws(((), "an era stands there twice", "leave one of them out"))
+        raise Flaws(((), "an era appears twice", "leave one of them out"))
     return names
 
 

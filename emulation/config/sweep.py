@@ -66,7 +66,7 @@ class Sweep:
                     several = values if isinstance(values, list) else [values]
                     for index, value in enumerate(several):
                         if value in several[:index]:
-                            what = f"'{value}' is there twice"
+                            what = f"'{value}' appears twice"
                             raise Flaws(((index,), what, "remove one of the two"))
                 except Flaws as error:
                     flaws += error.below(*where, axis)
@@ -97,7 +97,7 @@ class Sweep:
         for name, axis in file.axes.items():
             where: Path = ("axes", name)
             if name in RESERVED:
-                flaws.append((where, f"'{name}' has a meaning of its own", "choose another name"))
+                flaws.append((where, f"'{name}' is a reserved name", "choose another name"))
             paths: list[tuple[Path, str]] = [(("sets",), axis.sets)] if axis.sets else []
             pairs = ((value, path) for value, of in axis.values.items() for path in of)
             paths += [(("values", value, path), path) for value, path in pairs]

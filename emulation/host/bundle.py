@@ -80,14 +80,14 @@ def entry(kind: str, name: str) -> Entry | None:
 def check_machine() -> None:
     """Raise `MissingTool` on a machine that runs no guests."""
     if platform.machine() != MACHINE:
-        what = f"guests take x86-64, and this machine is {platform.machine()}"
+        what = f"guests need x86-64, and this machine is {platform.machine()}"
         todo = "use another one, or a container of that platform (docs/container.md)"
         raise MissingTool(what, todo=todo)
 
 
 def outdated(what: str) -> DamagedCache:
     """Return the error that the bundle, which is installed, is of another version."""
-    return DamagedCache(f"has another {what} than this version takes", "qdisc-lab-guest", _TODO)
+    return DamagedCache(f"has another {what} than this version needs", "qdisc-lab-guest", _TODO)
 
 
 def is_installed() -> bool:

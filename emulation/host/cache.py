@@ -45,7 +45,7 @@ def cache_dir(kind: str) -> Path:
 
 @lru_cache
 def _warn(base: Path, other: Path) -> None:
-    _log.warning("%s cannot be written: it is only read, and what is new goes to %s", base, other)
+    _log.warning("%s cannot be written: it is only read, and new files go to %s", base, other)
 
 
 def _link(base: Path, place: Path) -> None:

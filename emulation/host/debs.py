@@ -223,14 +223,14 @@ def _tarball(deb: Path, part: str) -> Iterator[tarfile.TarFile]:
         with tarfile.open(fileobj=io.BytesIO(content), mode="r:*") as tar:
             yield tar
     except (StopIteration, tarfile.TarError, lzma.LZMAError, EOFError, ValueError) as error:
-        raise _broken(deb, "is no Debian package") from error
+        raise _broken(deb, "is not a Debian package") from error
 
 
 def _members(deb: Path) -> Iterator[tuple[str, bytes]]:
     """Yield (name, content) of the files of an `ar` archive."""
     with deb.open("rb") as file:
         if file.read(len(_AR_MAGIC)) != _AR_MAGIC:
-            raise ValueError("no archive of ar")
+            raise ValueError("not an ar archive")
         while len(header := file.read(_AR_HEADER)) == _AR_HEADER:
             size = int(header[48:58])
             yield header[:16].decode().rstrip(" /"), file.read(size)
@@ -238,4 +238,4 @@ def _members(deb: Path) -> Iterator[tuple[str, bytes]]:
 
 
 def _broken(deb: Path, what: str) -> MissingTool:
-    return MissingTool(f"{deb.name} {what}", str(deb), "run it again: it is downloaded anew")
+    return MissingTool(f"{deb.name} {what}", str(deb), "run it again: it is then downloaded again")

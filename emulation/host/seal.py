@@ -80,7 +80,7 @@ def is_intact(folder: Path) -> bool:
     try:
         check(folder)
     except DamagedCache as error:
-        _log.warning("%s: %s; it is made anew", error.where, error.what)
+        _log.warning("%s: %s; it is made again", error.where, error.what)
         return False
     return True
 
@@ -110,7 +110,7 @@ def _write(folder: Path, glance: str, lines: list[str]) -> None:
 
 
 def _damaged(path: Path, what: str) -> DamagedCache:
-    return DamagedCache(what, str(path), "run it again: what has changed is made anew")
+    return DamagedCache(what, str(path), "run it again: what has changed is then made again")
 
 
 def _walk(folder: Path) -> Iterator[tuple[str, os.stat_result]]:

@@ -20,7 +20,7 @@ TODO = {
     errno.EROFS: "name a folder on a file system that is not read-only",
     errno.EACCES: "make it writable for this user, or name another folder",
     errno.EPERM: "make it writable for this user, or name another folder",
-    errno.EIO: "look at the host's kernel log: the disk fails",
+    errno.EIO: "look at the host's kernel log: the disk is failing",
     **dict.fromkeys(
         (errno.EEXIST, errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP),
         "name another path",

@@ -123,7 +123,7 @@ def fetch(
         except _BROKEN as error:
             # tarfile has a line about each way in which it may be packed
             words = str(error).partition(":\n")[0] or type(error).__name__
-            raise _refused(place, f"no packed kernel ({words})") from error
+            raise _refused(place, f"not a packed kernel ({words})") from error
         except _Unfit as error:
             raise _refused(place, str(error)) from error
         record["fetched"] = {"from": place, "sha256": digest}
@@ -151,7 +151,9 @@ def _copy(place: str, target: Path) -> None:
     except (OSError, ValueError, HTTPException) as error:
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
-        raise KernelBuildError(f"cannot be read: {reason}", place, "see that it exists") from error
+        raise KernelBuildError(
+            f"cannot be read: {reason}", place, "check that it exists"
+        ) from error
 
 
 def _unpack(archive: Path, result: Path, part: str) -> None:
@@ -166,9 +168,9 @@ def _unpack(archive: Path, result: Path, part: str) -> None:
                 continue
             name, inner = ascii(member.name)[:80], member.name.removeprefix(part)
             if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
-                raise _Unfit(f"has {name}, which is no plain file")
+                raise _Unfit(f"has {name}, which is not a regular file")
             if not _FILE.fullmatch(inner):
-                raise _Unfit(f"has {name}, which is no file of a kernel")
+                raise _Unfit(f"has {name}, which is not a file of a kernel")
             path = result / inner
             path.parent.mkdir(parents=True, exist_ok=True)
             content = tar.extractfile(member)
@@ -192,9 +194,9 @@ def _record(result: Path, folder: Path) -> dict[str, Any]:
     except (AttributeError, TypeError) as error:
         raise _Unfit(f"no record of a kernel ({error})") from error
     if differ:
-        raise _Unfit(f"a kernel of another recipe: other {' and '.join(map(str, differ))}")
+        raise _Unfit(f"a kernel of another recipe: different {' and '.join(map(str, differ))}")
     if origin not in locked:
-        raise _Unfit("a kernel of a source that LOCK.toml does not know")
+        raise _Unfit("a kernel of a source that LOCK.toml does not list")
     if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
         raise _Unfit(f"a kernel of {series} that calls itself {ascii(release)[:80]}")
     for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):

@@ -91,7 +91,7 @@ def check(binary: Path) -> None:
     with suppress(OSError, ValueError, KeyError):  # not a kernel of the cache
         built = json.loads(binary.with_name("kernel.json").read_text())["binary_sha256"]
         if sha256(binary) != built:
-            todo = "run it again: it is built anew"
+            todo = "run it again: it is then built again"
             raise DamagedCache("is not as it was built", str(binary), todo)
 
 
@@ -120,7 +120,7 @@ def named(name: str, progress: Progress = quiet, cache: Path | None = None) -> K
     if (kernel := load((cache or cache_dir("kernel")) / name)) is not None:
         return kernel
     what = f"no kernel '{name}' is in the cache"
-    todo = "`emulate kernel list` shows those that are"
+    todo = "`emulate kernel list` shows what is"
     raise KernelBuildError(what, str(cache or cache_dir("kernel")), todo)
 
 

@@ -140,7 +140,7 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
             raise KernelBuildError(what=f"make {target[-1]} failed: {first_error(log.read_text())}")
     if missing := recipes.missing(recipe.options, (out / ".config").read_text()):
         listed = ", ".join(f"{each.name}={each.value} ({each.fragment})" for each in missing)
-        todo = "look up what each depends on (its Kconfig) and ask for that too, or drop it"
+        todo = "look up what each depends on (its Kconfig) and ask for that as well, or drop it"
         raise KernelBuildError(f"{len(missing)} options are not as asked for: {listed}", todo=todo)
 
 

@@ -114,7 +114,7 @@ def release(tree: Path) -> str:
     found = re.findall(r"^(VERSION|PATCHLEVEL|SUBLEVEL|EXTRAVERSION) *= *(\S*)$", text, re.M)
     values: dict[str, str] = dict(found)
     if not {"VERSION", "PATCHLEVEL"} <= values.keys():
-        what, todo = "is not the source of a kernel", "name the folder with Linux' own Makefile"
+        what, todo = "is not the source of a kernel", "name the folder with Linux's own Makefile"
         raise KernelBuildError(what, str(tree), todo)
     numbers = (values["VERSION"], values["PATCHLEVEL"], values.get("SUBLEVEL") or "0")
     return ".".join(numbers) + values.get("EXTRAVERSION", "")

@@ -158,7 +158,8 @@ def _download(scratch: Path) -> tuple[Path, ...]:
         raise MissingTool(f"no source has {names}; {error.what}", str(locks.FILE), todo) from error
     if identity(debs, _recipe())[1] != locked().digest:
         _log.warning(
-            "the guest is not the lock's, and its runs have another identity, since there is no %s",
+            "the guest is not the locked one, and its runs have another identity, since there is "
+            "no %s",
             names,
         )
     return debs

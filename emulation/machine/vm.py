@@ -156,7 +156,7 @@ class Ending:
         """Raise the `EmulationError` that the last line of the status reports, if any."""
         last = self.steps[-1]
         if last["step"] != "done":
-            problems = last.get("problems", ["the guest was switched off before it was done"])
+            problems = last.get("problems", ["the guest was shut down before it was done"])
             if last.get("cause") in CAUSES:
                 raise CAUSES[last["cause"]]("; ".join(problems))
             steps = ["boot", *(line["step"] for line in self.steps if line["step"] != "failed")]
@@ -279,7 +279,7 @@ def run(
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode, machine.may_crash)
     if _short_of_memory(folder):
-        note = "its guest was short of memory, on which results can depend; give it more `memory`"
+        note = "its guest was short of memory, which can affect results; give it more `memory`"
         ending.notes.append(note)
     return ending
 
@@ -354,7 +354,7 @@ def _watch(
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
                 now_s = ending.virtual_s
-                what = f"virtual time stands still at {now_s:.3f} s since {hang_s:g} s"
+                what = f"virtual time has stood still at {now_s:.3f} s for {hang_s:g} s"
                 where = f"step '{ending.steps[-1]['step'] if ending.steps else 'boot'}'"
                 todo = MORE_MEMORY if _short_of_memory(folder) else AGAIN
                 raise errors.GuestHung(what + busy.whereabouts(process.pid), where, todo)
@@ -403,10 +403,10 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
         for line in read_text(folder / name).splitlines():
             if NO_INIT in line:
                 what = f"the guest's kernel says: {line.strip()}{last_words}"
-                todo = "a program ended its first process, or took the files of that away"
+                todo = "a program killed its first process, or removed that one's files"
                 raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
             if line.strip() and not line.startswith("["):  # the kernel's begin with the time
-                last_words = f"; said last: {line.strip()[:200]}"
+                last_words = f"; last output: {line.strip()[:200]}"
             if any(complaint in line for complaint in complaints):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 what = f"the guest's kernel says: {line.strip()}"
@@ -436,7 +436,7 @@ def _verdict(folder: Path, ending: Ending, status: int, may_crash: bool = False)
     if status or not ending.steps:
         tail = read_text(folder / "console").strip().splitlines()[-3:]
         what = f"the guest ended with status {status}: " + " / ".join(tail)
-        todo = "something killed it: look whether the host ran out of memory (dmesg), and run it"
+        todo = "something killed it: check whether the host ran out of memory (dmesg), and run it"
         todo += " again, with fewer at once (--jobs)"
         todo = todo if status == -signal.SIGKILL else ""
         raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)

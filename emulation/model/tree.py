@@ -56,7 +56,7 @@ class TreeClass:
         names, needs = self.about.class_options, self.about.class_needs
         if not names:
             valid = ", ".join(name for name, kind in KINDS.items() if kind.class_options)
-            raise ValueError(f"{where} has no classes that could be made; valid: {valid}")
+            raise ValueError(f"{where} cannot have classes; valid: {valid}")
         for name in options:
             if name not in names:
                 raise ValueError(f"{where} has no {name}; valid: {', '.join(names)}")
@@ -167,14 +167,14 @@ class Tree:
             if not re.fullmatch(r"[1-9a-f][0-9a-f]{0,3}:", attached.handle):
                 raise ValueError(f"'{attached.handle}' is not a handle; write e.g. '10:'")
             if attached.handle in places:
-                raise ValueError(f"the handle {attached.handle} is there twice; choose another")
+                raise ValueError(f"the handle {attached.handle} appears twice; choose another")
             places[attached.handle] = attached
         seen: set[str] = set()
         for classid in (tree_class.classid for tree_class in self.classes):
             if not re.fullmatch(r"[1-9a-f][0-9a-f]{0,3}:[1-9a-f][0-9a-f]{0,3}", classid):
                 raise ValueError(f"'{classid}' is not the id of a class; write e.g. '1:10'")
             if classid in seen:
-                raise ValueError(f"the class {classid} is there twice; choose another id")
+                raise ValueError(f"the class {classid} appears twice; choose another id")
             seen.add(classid)
         return places
 

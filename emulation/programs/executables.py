@@ -120,7 +120,7 @@ def check(root: GuestRoot, name: str, scripts: tuple[str, ...] = ()) -> tuple[Pa
         first = stream.read(_KERNEL_READS).split(b"\n")[0]
     if not first.startswith(b"#!"):
         what = "is neither an ELF file nor a script with '#!' on its first line"
-        raise MissingTool(what, name, "add '#!/bin/sh', or name what is to run it")
+        raise MissingTool(what, name, "add '#!/bin/sh', or name the program that runs it")
     if first.endswith(b"\r"):  # which Linux takes for a part of the name
         raise MissingTool(
             "its lines end as on Windows", name, f"sed -i 's/\\r$//' {shlex.quote(name)}"

@@ -43,7 +43,7 @@ class Instruction:
 def warnings(name: str, instructions: Sequence[Instruction]) -> Iterator[str]:
     """Yield a warning for each kind of `instructions` that the program `name` has."""
     for kind, why in (
-        (RANDOM, "random numbers that no seed decides"),
+        (RANDOM, "random numbers that no seed controls"),
         (MACHINE, "answers that differ between machines"),
     ):
         of_kind = (each for each in instructions if each.mnemonic in kind)

@@ -48,8 +48,8 @@ def _check_link(link: Path, folder: Path) -> None:
     """Raise `ConfigError` unless it leads to a file in `folder`, of which the guest gets a copy."""
     target = Path(os.path.realpath(link))  # `resolve` fails where links go round
     if not target.is_file() or not target.is_relative_to(folder.resolve()):
-        what = f"is a link to {os.readlink(link)}, which is no file in the current folder"  # noqa: PTH115
-        raise ConfigError(what, os.path.relpath(link, folder), "put what it leads to in its place")
+        what = f"is a link to {os.readlink(link)}, which is not a file in the current folder"  # noqa: PTH115
+        raise ConfigError(what, os.path.relpath(link, folder), "replace it by its target")
 
 
 def _is_file(path: Path) -> bool:
@@ -61,8 +61,8 @@ def _is_file(path: Path) -> bool:
 
 def _take(word: str, path: Path, folder: Path, files: dict[str, TakenFile]) -> None:
     if (relative := _relative(path, folder)) is None:
-        what = "lies outside of the current folder, which is all that the guest gets a copy of"
-        raise ConfigError(what, word, f"go to a folder above it, or copy it to {folder}")
+        what = "is outside the current folder, of which alone the guest gets a copy"
+        raise ConfigError(what, word, f"change to a folder above it, or copy it to {folder}")
     files[relative] = TakenFile(relative, path, mode(path))
 
 

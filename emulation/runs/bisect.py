@@ -48,7 +48,10 @@ class Condition:
             assert match is not None
             return cls(match[1], match[2], float(match[3]))
         except (AssertionError, ValueError):
-            what, todo = "compares no number with a bound", "write e.g. 'induced_latency_ms > 60'"
+            what, todo = (
+                "does not compare a number with a bound",
+                "write e.g. 'induced_latency_ms > 60'",
+            )
             raise errors.ConfigError(what, f"--where '{text}'", todo) from None
 
     def value(self, numbers: list[Mapping[str, float]]) -> float:
@@ -138,14 +141,14 @@ def commits(source: Path, good: str, bad: str) -> dict[str, str]:
     that `bad` has.
     """
     if not (source / ".git").exists():
-        raise errors.ConfigError("is no checkout of git", f"--tree {source}", "name one of Linux")
+        raise errors.ConfigError("is not a git checkout", f"--tree {source}", "name one of Linux")
     ends = {}
     for name, ref in (("bad", bad), ("good", good)):
         words = ("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         try:
             ends[name] = git(source, *words).strip()
         except errors.ConfigError:
-            raise errors.ConfigError("is no commit", f"--{name} {ref}", "see: git log") from None
+            raise errors.ConfigError("is not a commit", f"--{name} {ref}", "see: git log") from None
     if not git(source, "rev-list", "--max-count=1", ends["bad"], f"^{ends['good']}"):
         what, todo = f"is not later than --good {good}", "name the commit without the change --good"
         raise errors.ConfigError(what, f"--bad {bad}", todo)

@@ -132,7 +132,7 @@ def execute(
                 numbers = _measured(run, entries, measured, more, folder, measure)
                 entries[datafile.MEASURES] = numbers
             if stays and entries["data_sha256"] != sha256(target):
-                what = "came out otherwise than the run that is there, of other code or tools"
+                what = "differs from the existing run, which other code or tools made"
                 raise errors.ConfigError(what, str(target), "add --again to replace that one")
         except errors.EmulationError as error:
             error.where = f"{run.id}: {error.where}" if error.where else run.id

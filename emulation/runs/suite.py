@@ -176,7 +176,7 @@ def run(
             error = GuestFailure("the guest's program of the suite ended", "suite.py")
         if len(ended) < len(rest):
             if '"begins"' not in printed:  # no test is to blame
-                raise error or EmulationError("the suite did not begin")
+                raise error or EmulationError("the suite did not start")
             yield SuiteRow(rest[len(ended)].name, "", "hung", None, error.what if error else "")
         rest = rest[len(ended) + 1 :]
 

@@ -42,7 +42,7 @@ def test_a_probe_that_cannot_be_is_refused_before_anything_boots() -> None:
     with pytest.raises(ConfigError, match="no queue under test at 'client'"):
         runs.do(probes=["packets:client"])
     for jobs in (0, "2"):
-        with pytest.raises(ConfigError, match=f"jobs: is {jobs!r}, no number of runs"):
+        with pytest.raises(ConfigError, match=f"jobs: is {jobs!r}, not a number of runs"):
             runs.do(jobs=jobs)  # type: ignore[arg-type]
 
 

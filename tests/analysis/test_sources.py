@@ -79,7 +79,7 @@ def test_a_change_of_a_plot_makes_no_number_stale() -> None:
     [
         ("junk", "is no notebook"),
         ('{"cells": [{"source": []}]}', "is no notebook"),
-        ('{"cells": [{"cell_type": "code", "source": "if"}]}', "is no Python"),
+        ('{"cells": [{"cell_type": "code", "source": "if"}]}', "is not Python"),
         ('{"cells": [{"cell_type": "code", "source": "%matplotlib inline"}]}', "names no kernel"),
     ],
 )

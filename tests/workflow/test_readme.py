@@ -181,7 +181,7 @@ def test_a_table_of_a_figure() -> None:
         ("gbw2015/fig2a: Qdiscs", "no column 'Qdiscs', but Qdisc, Quantity"),
         ("gbw2015/fig2a: Qdisc; Ours by Way", "no column 'Way'"),
         ("gbw2015/fig2a where Qdisc = cake", "no row with Qdisc = cake"),
-        ("gbw2015 fig2a", "is no table: give STUDY/FIGURE"),
+        ("gbw2015 fig2a", "is not a table: give STUDY/FIGURE"),
     ],
 )
 def test_a_table_that_cannot_be_made(words: str, message: str) -> None:
@@ -208,7 +208,7 @@ def test_a_page_keeps_all_but_its_parts(tmp_path: Path) -> None:
     assert made[tmp_path / "docs/one.svg"] == "<svg>"
     assert made[page.with_name("values.csv")].count("\n") == 1  # it has no figures
     page.write_text("<!-- values -->\n<!-- /values -->\n")
-    with pytest.raises(DataError, match="'values' is none of the parts that are generated"):
+    with pytest.raises(DataError, match="'values' is not one of the generated parts"):
         dict(generated(tmp_path, results, drawn))
 
 

@@ -75,7 +75,7 @@ def test_figures_are_drawn_from_what_is_there(tmp_path: Path) -> None:
         ),
         ({"studies": ["gbw2016"]}, "no study 'gbw2016'"),
         ({"figures": ["gbw2015/fig99"]}, "no figure 'gbw2015/fig99'"),
-        ({"emulate": "false"}, "say True or False"),
+        ({"emulate": "false"}, "write True or False"),
     ],
 )
 def test_what_does_not_exist_is_refused(changes: dict[str, Any], message: str) -> None:
@@ -362,4 +362,7 @@ def test_a_kernel_that_cannot_be_told_ends_nothing(
     monkeypatch.setattr(reproduce.stale, "causes", causes)
     run_of(tmp_path)
     reproduce.print_stale(make_plan(config(data=str(tmp_path), figures=["gbw2015/fig2b"])))
-    assert "cannot be told: patches/series: no version for 7.2" in capsys.readouterr().out
+    assert (
+        "cannot tell which runs are stale: patches/series: no version for 7.2"
+        in capsys.readouterr().out
+    )

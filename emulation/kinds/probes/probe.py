@@ -207,7 +207,7 @@ def for_module(probes: tuple[Probe, ...], run: Run) -> bytes:
 def reduce(probes: tuple[Probe, ...], run: Run, out: Path) -> None:
     """Make `files` of what the module left in `out`; raise `GuestFailure` if it left nothing."""
     if not (out / SAMPLES).exists():
-        what = "no probe could begin: the guest's first process never slept for long"
+        what = "no probe could start: the guest's first process never slept for long"
         raise GuestFailure(what, todo="leave --probe out")
     recorded = places(probes, run)
     for number, place in enumerate(recorded):

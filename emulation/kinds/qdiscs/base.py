@@ -175,8 +175,8 @@ class QdiscKind:
             if name in names and self.options[name].is_nameless:
                 follows = names[names.index(name) - 1]
                 if before != follows:
-                    what = f"'{name}' stands apart from '{follows}'"
-                    yield name, what, "write it directly behind"
+                    what = f"'{name}' does not follow '{follows}'"
+                    yield name, what, "write it directly after"
         for name, value in options.items():
             if name in self.options:
                 for what, todo in self.options[name].flaws(self.name, name, value):

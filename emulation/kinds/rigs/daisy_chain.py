@@ -52,7 +52,7 @@ class DaisyChain(BottleneckRig):
         if not self.air:
             return self
         if self.wifi is None:
-            raise Flaws((("air",), "differs from no link", "name one: wifi"))
+            raise Flaws((("air",), "has no link to differ from", "name one: wifi"))
         access_point, station = changed(self.wifi, self.air)
         names = {"stations": "station"}
         refuse(

@@ -192,7 +192,7 @@ class Nodes(RigSection):
                     todo = f"write 'ports: [a, b]' with {letters}"
                     yield ("links", number), f"'{port[1]}' is not the name of a port", todo
                 if port in seen:
-                    what = f"the port '{port[1]}' of '{port[0]}' is there twice"
+                    what = f"the port '{port[1]}' of '{port[0]}' appears twice"
                     todo = f"first in links[{seen[port]}]; write other names: 'ports: [a, b]'"
                     yield ("links", number), what, todo
                 seen.setdefault(port, number)

@@ -57,7 +57,7 @@ RAW = "raw.flent.gz"
 def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     for index, name in enumerate(names):
         if name in names[:index]:
-            raise Flaws(((), f"'{name}' is there twice", "remove one of the two"))
+            raise Flaws(((), f"'{name}' appears twice", "remove one of the two"))
     return names
 
 
@@ -120,7 +120,7 @@ class Flent(TrafficSection):
     def check_length(self, length: Duration) -> None:
         """Raise `Flaws` unless they are whole seconds, as flent takes no others."""
         if length.nanoseconds % 10**9:
-            what = f"'{length}' is no whole number of seconds"
+            what = f"'{length}' is not a whole number of seconds"
             raise Flaws((("length",), what, "write e.g. '20 s'"))
 
     def job(self, run: Run, topology: Topology) -> dict[str, Any]:

@@ -92,7 +92,7 @@ def _turns(value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
 
 def _word_flaw(name: str, texts: list[Any]) -> tuple[str, str] | None:
     if not VARIABLE.fullmatch(name) or name in WORDS:
-        return f"'{name}' is no name for a word", f"write letters, digits and _, none of {WORDS}"
+        return f"'{name}' is not a name for a word", f"write letters, digits and _, none of {WORDS}"
     if not texts or not all(isinstance(text, str | int | float) for text in texts):
         return "is neither a value nor a list of values", "write text or numbers"
     return None
@@ -135,7 +135,7 @@ class Programs(TrafficSection, StudySection):
         for number, (name, path) in enumerate(self.sources() if self.folder else ()):
             where = ("files", number)
             if name in self.files[:number]:
-                raise Flaws((where, f"'{name}' is there twice", "remove one of the two"))
+                raise Flaws((where, f"'{name}' appears twice", "remove one of the two"))
             if not os.path.isfile(path):  # noqa: PTH113 - a name may be too long for `Path.is_file`
                 raise Flaws((where, "there is no such file", f"put it at {path}"))
             if not path.resolve().is_relative_to((self.folder or Path()).resolve()):
@@ -170,7 +170,7 @@ class Programs(TrafficSection, StudySection):
                 raise Flaws((("programs", number, "start"), what, "start it earlier"))
             latest_ns = command.start.nanoseconds + self.start_jitter.nanoseconds
             if self._is_late(command) and latest_ns >= length.nanoseconds:
-                what = f"'{self.start_jitter}' may take a start out of the load, '{length}'"
+                what = f"'{self.start_jitter}' may move a start out of the load, '{length}'"
                 raise Flaws((("start_jitter",), what, "write a shorter one"))
 
     def check(self, rig: RigSection, topology: Topology) -> None:
@@ -179,7 +179,7 @@ class Programs(TrafficSection, StudySection):
         nodes = [node.name for node in topology.nodes if not node.switches]
         taken = (*WORDS, *dict(self.words))
         if shadowed := sorted(set(nodes) & set(taken)):
-            what = f"a node is called '{shadowed[0]}', which has a meaning in commands"
+            what = f"a node is called '{shadowed[0]}', which is reserved in commands"
             raise Flaws((("kind",), what, f"give the node another name than {', '.join(taken)}"))
         if self.idle_pings and not self.pairs:
             what = "no program has a client and a server, between which to ping"

@@ -211,8 +211,8 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
     ("name", "content", "said"),
     [
         ("a.ping.txt", "\n", r"a\.ping\.txt: is empty\. Write there what the program printed"),
-        ("a.doc", "x", r"a\.doc: is nothing that a testbed measures. Name it NAME\.flent\.gz"),
-        ("a.in.pcap", "x", r"a\.in\.pcap: captures of a queue are two, before and behind it"),
+        ("a.doc", "x", r"a\.doc: is not a measurement of a testbed. Name it NAME\.flent\.gz"),
+        ("a.in.pcap", "x", r"a\.in\.pcap: a queue has two captures, before and behind it"),
         ("a.flent.gz", "x", r"measured/load/10-10/codel/cubic/a\.flent\.gz: not gzip"),
     ],
 )

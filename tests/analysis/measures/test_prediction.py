@@ -53,7 +53,7 @@ def test_a_number_that_is_not_there_is_named(seeds: list[dict[str, float]]) -> N
 
 @pytest.mark.parametrize(
     ("changes", "what"),
-    [({"sure": "very"}, "row 1: sure is 'very'"), ({"extra": "1"}, "column 'extra' too many")],
+    [({"sure": "very"}, "row 1: sure is 'very'"), ({"extra": "1"}, "an extra column 'extra'")],
 )
 def test_another_table_is_refused(tmp_path: Path, changes: dict[str, str], what: str) -> None:
     table().assign(**changes).to_csv(tmp_path / prediction.FILE, index=False)
@@ -63,7 +63,7 @@ def test_another_table_is_refused(tmp_path: Path, changes: dict[str, str], what:
 
 def test_a_number_is_predicted_once(tmp_path: Path) -> None:
     pd.concat([table(), table()]).to_csv(tmp_path / prediction.FILE, index=False)
-    with pytest.raises(DataError, match="is there twice"):
+    with pytest.raises(DataError, match="appears twice"):
         prediction.read(tmp_path / prediction.FILE)
 
 

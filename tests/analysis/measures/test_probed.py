@@ -35,9 +35,9 @@ def test_what_is_no_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> No
     with pytest.raises(DataError, match=r"no table of the probe 'qdisc'. Repeat the run with"):
         probed.tables(qdisc, [(run, path)])
     path.write_text("nothing")
-    with pytest.raises(DataError, match=r"a\.qdisc\.parquet: is no table"):
+    with pytest.raises(DataError, match=r"a\.qdisc\.parquet: is not a table"):
         probed.tables(qdisc, [(run, path)])
-    with pytest.raises(DataError, match="a capture is no table"):
+    with pytest.raises(DataError, match="a capture is not a table"):
         probed.tables(Probe.parse("capture"), [(run, path)])
     pd.DataFrame({"time_ns": [0, 1]}).to_parquet(path)
     monkeypatch.setattr(probed, "MOST_ROWS", 3)

@@ -138,7 +138,7 @@ def test_foreign_json(data: Path, tmp_path: Path) -> None:
     data.write_bytes(gzip.compress(b'{"measurements": []}'))
     assert "not a flent data file (KeyError: 'metadata')" in refusal(tmp_path)
     data.write_bytes(gzip.compress(b"[1, 2]"))
-    assert "JSON, but no object" in refusal(tmp_path)
+    assert "JSON, but not an object" in refusal(tmp_path)
 
 
 def test_a_flood_of_udp_has_its_ping(data: Path, tmp_path: Path) -> None:

@@ -74,4 +74,4 @@ def test_what_cannot_be_published_is_named(
     assert "has no index.html" in capsys.readouterr().err
     with pytest.raises(SystemExit):
         publish.main([str(tmp_path / "new"), "--data-url", "x.org"])
-    assert "'x.org' is no address" in capsys.readouterr().err
+    assert "'x.org' is not an address" in capsys.readouterr().err

@@ -90,12 +90,12 @@ def damaged(name: str, good: bytes) -> bytes:
     ("name", "said"),
     [
         ("pcapng", "is pcapng; convert it: editcap -F pcap in.pcap NEW.pcap"),
-        ("cooked", "has the link type 113, not that of Ethernet, 1; capture at one interface"),
+        ("cooked", "has the link type 113, not Ethernet's, 1; capture at one interface"),
         ("truncated", "ends within a packet; make it again, or keep the rest: editcap in.pcap"),
         ("disordered", "packet 11 is earlier than the one before it; sort it: reordercap"),
         ("short", "has 20 bytes of packet 1, 54 are read; capture more: tcpdump -s 96"),
         ("empty", "has no packet; name the capture before the queue first"),
-        ("sparse", "packet 1 has 0 bytes, which is no frame of Ethernet; name a whole capture"),
+        ("sparse", "packet 1 has 0 bytes, which is not an Ethernet frame; name a whole capture"),
     ],
 )
 def test_a_capture_that_cannot_be_followed(

@@ -400,8 +400,8 @@ def test_a_run_that_studies_no_longer_have_is_told_and_ends_nothing(
     out, err = capsys.readouterr()
     first, second, third = out.splitlines()
     assert first.endswith(
-        "cubic/seed-001: NOT RUN; its experiment takes 140 s today, and took 20 s; write the "
-        "length back, or do it again"
+        "cubic/seed-001: NOT RUN; its experiment lasts 140 s today, and lasted 20 s; restore "
+        "the length, or do the run again"
     )
     assert second == first.replace("001", "002")
     assert "NOT RUN; no experiment has this run any more" in third

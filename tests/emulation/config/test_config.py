@@ -122,7 +122,7 @@ def test_load_a_small_file(tmp_path: Path) -> None:
             "kind: nttcp",
             "20: experiments.rrul.traffic.kind: unknown kind 'nttcp'; valid: flent",
         ),
-        ("10 Mbit/s: {", "1000 kbit/s: {", "12: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s is there"),
+        ("10 Mbit/s: {", "1000 kbit/s: {", "12: qdiscs.codel.rates.1000 kbit/s: 1 Mbit/s appears"),
         ("limit: 1000 packets", "noecn: 1", "9: qdiscs.codel.options.noecn: 1 is not true or"),
         ("[10/1]", "[10/1", "23: is not YAML"),
     ],
@@ -145,7 +145,7 @@ BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
     ("line", "new", "said"),
     [
         (20, "servers: [netserv]", "traffic.servers[0]: unknown server 'netserv'; did you mean"),
-        (20, "servers: [web, ditg, web]", "traffic.servers: 'web' is there twice; remove one of"),
+        (20, "servers: [web, ditg, web]", "traffic.servers: 'web' appears twice; remove one of"),
         (20, "servers: netserver", "traffic.servers: is not a list; write [value, value]"),
         (20, "servers: []", "traffic.servers: is empty; add at least one entry"),
         (20, "options: {ipv4: true}", "traffic.options.ipv4: True is not a setting; write a whole"),
@@ -192,9 +192,10 @@ def test_a_jitter_is_no_longer_than_the_guest_can_wait(tmp_path: Path) -> None:
 def test_flent_loads_for_whole_seconds(tmp_path: Path) -> None:
     (found,) = refusal(tmp_path, changed("length: 20 s", "length: 2.5 s"))
     assert (
-        "rrul.traffic.length: '2500 ms' is no whole number of seconds; write e.g. '20 s'" in found
+        "rrul.traffic.length: '2500 ms' is not a whole number of seconds; write e.g. '20 s'"
+        in found
     )
-    with pytest.raises(ConfigError, match="'2500 ms' is no whole number of seconds"):
+    with pytest.raises(ConfigError, match="'2500 ms' is not a whole number of seconds"):
         select(experiment("gbw2015/rrul"), length=Duration(2500 * MS))
 
 

@@ -98,5 +98,5 @@ def test_a_rig_that_is_written_out_has_its_own_round_trip(tmp_path: Path) -> Non
     run = choice(experiment=f"{folder}/first").run()
     assert run.id.startswith("mine/first@")
     assert run.base_rtts == (Duration(20 * 10**6),)
-    with pytest.raises(ConfigError, match="are written out, no base RTT can be chosen; leave it"):
+    with pytest.raises(ConfigError, match="are fixed, so no base RTT can be chosen; leave it"):
         choice(experiment=f"{folder}/first", base_rtt=seconds(0.1)).run()

@@ -21,7 +21,7 @@ def of_ecn(**asked: Any) -> list[str]:
     [
         ({"qdisc": "dualpi2", "kernel": "7.2"}, "dualpi2 without ECN is PI2"),
         ({"qdisc": "dualpi2", "kernel": "7.2", "cc": "dctcp"}, "takes only ECT(1)"),
-        ({"qdisc": "codel", "cc": "dctcp"}, "dctcp sends packets that can be marked, codel marks"),
+        ({"qdisc": "codel", "cc": "dctcp"}, "dctcp sends ECN-capable packets, but codel marks"),
         ({"qdisc": "pie", "settings": {"rig.sysctls.net.ipv4.tcp_ecn": [1]}}, "tcp_ecn = 1 sends"),
     ],
 )

@@ -134,7 +134,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         (
             "    repetitions: 2\n",
             "fixed:\n  on: '2026-11-22'\n  repetitions: {first: 2}\n  eras: ['2014', '2014']\n",
-            "22: fixed.eras: an era stands there twice; leave one of them out",
+            "22: fixed.eras: an era appears twice; leave one of them out",
         ),
     ],
 )

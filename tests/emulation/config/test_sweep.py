@@ -343,7 +343,7 @@ def test_a_long_label_is_cut_and_stays_its_own(first_of: Read) -> None:
         ("{rig.eras.nobody: ['2014']}", "sweep.rig.eras.nobody[0]: unknown node 'nobody'; valid:"),
         ("{cc: [cubic, a/b]}", "sweep.cc[1]: 'a/b' is not a congestion control; write e.g. cubic"),
         ("{cc: [[cubic, reno]]}", "sweep.cc[0]: 'cubic+reno' is not a congestion control"),
-        ("{rtt: [5 ms, 6 ms, 5 ms]}", "sweep.rtt[2]: '5 ms' is there twice; remove one of the two"),
+        ("{rtt: [5 ms, 6 ms, 5 ms]}", "sweep.rtt[2]: '5 ms' appears twice; remove one of the two"),
         ("{rtt: []}", "sweep.rtt: is empty; add at least one entry"),
         ("{seed: [1, 2]}", "sweep.seed: unknown axis 'seed'"),
         ("{link: [10/1, 10]}", "sweep.link[1]: '10' is not a link; write download/upload"),
@@ -383,7 +383,7 @@ def test_what_a_sweep_cannot_have_is_refused_at_its_line(
         (
             "{link: 10/1, qdisc: [codel, sfq], target: [5 ms, 6 ms]}",
             "10: experiments.first: is the label of some of its points; others have first,target"
-            "=5ms; give it an 'id' of another beginning, so that a name means one thing: first_at",
+            "=5ms; give it an 'id' that begins differently, so that a name means one thing: first_",
         ),
     ],
 )
@@ -439,8 +439,8 @@ def test_what_is_left_out_of_an_id_is_what_the_rig_has_anyway(first_of: Read) ->
         ("speed: {sets: rigs.base_rtt}", "axes.speed.sets: unknown parameter 'rigs.base_rtt'"),
         ("speed: {sets: qdisc.}", "axes.speed.sets: unknown parameter 'qdisc.'"),
         ("speed: {values: {x: {qdisc: pie}}}", "axes.speed.values.x.qdisc: unknown parameter"),
-        ("memory: {sets: memory}", "axes.memory: 'memory' has a meaning of its own"),
-        ("run: {sets: memory}", "axes.run: 'run' has a meaning of its own"),
+        ("memory: {sets: memory}", "axes.memory: 'memory' is a reserved name"),
+        ("run: {sets: memory}", "axes.run: 'run' is a reserved name"),
     ],
 )
 def test_an_axis_sets_a_parameter_that_there_is(refusal: Refusal, axes: str, said: str) -> None:

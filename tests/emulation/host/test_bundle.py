@@ -117,7 +117,7 @@ def test_an_older_bundle_is_refused(install: Install, tmp_path: Path) -> None:
 
 def test_a_kernel_of_another_recipe_is_refused(install: Install, tmp_path: Path) -> None:
     install("kernel/6.12")
-    with pytest.raises(DamagedCache, match=r"has another kernel of 6\.12 than this version takes"):
+    with pytest.raises(DamagedCache, match=r"has another kernel of 6\.12 than this version needs"):
         builder.build(series="6.12")
     assert {path.name for path in (tmp_path / "cache/qdisc-lab/kernel").iterdir()} <= {"lock"}
 
@@ -136,5 +136,5 @@ def test_an_unreadable_list_is_refused(install: Install) -> None:
 
 def test_another_processor_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(bundle.platform, "machine", lambda: "aarch64")
-    with pytest.raises(MissingTool, match="guests take x86-64, and this machine is aarch64"):
+    with pytest.raises(MissingTool, match="guests need x86-64, and this machine is aarch64"):
         builder.build(series="6.12", cache=tmp_path)

@@ -117,5 +117,5 @@ def test_a_cache_that_cannot_be_written_is_read_where_it_lies(
     assert not list((used / digest).iterdir())
     assert (sealed / digest / "linux").exists()
     assert [record.getMessage() for record in caplog.records] == [
-        f"{sealed.parent} cannot be written: it is only read, and what is new goes to {used.parent}"
+        f"{sealed.parent} cannot be written: it is only read, and new files go to {used.parent}"
     ]

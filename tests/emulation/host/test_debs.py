@@ -240,7 +240,7 @@ def test_no_file_outside_is_written(tmp_path: Path, name: str) -> None:
 )
 def test_what_is_no_package_is_refused(tmp_path: Path, content: bytes) -> None:
     (tmp_path / "a.deb").write_bytes(content)
-    with pytest.raises(MissingTool, match=r"a\.deb is no Debian package"):
+    with pytest.raises(MissingTool, match=r"a\.deb is not a Debian package"):
         debs.extract(tmp_path / "a.deb", tmp_path / "root")
 
 

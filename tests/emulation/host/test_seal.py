@@ -100,7 +100,7 @@ def test_a_change_is_found_and_named(
         assert "run it again" in str(caught.value)
     with caplog.at_level(logging.WARNING):
         assert not seal.is_intact(folder)
-    assert f"{folder}/{named}: is not as it was made; it is made anew" in caplog.text
+    assert f"{folder}/{named}: is not as it was made; it is made again" in caplog.text
 
 
 def test_everything_is_read_only(folder: Path) -> None:

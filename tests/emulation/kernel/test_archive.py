@@ -140,7 +140,7 @@ def test_of_several_kernels_one_is_fetched(
     file = tmp_path / "kernels.tar.xz"
     digest = archive.pack(built, file, replace(built, series="7.2"))
     assert {name.partition("/")[0] for name in contents(file)} == {"6.12", "7.2"}
-    with pytest.raises(KernelBuildError, match=r"no packed kernel \(.*kernel.json"):
+    with pytest.raises(KernelBuildError, match=r"not a packed kernel \(.*kernel.json"):
         archive.fetch(str(file), digest, cache, recipe_dir, "6.1/")
     got = archive.fetch(str(file), digest, cache, recipe_dir, "6.12/")
     assert got.identity == built.identity
@@ -171,15 +171,15 @@ def test_other_bytes_are_refused_before_they_are_unpacked(
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        (lambda told: told["inputs"].update(config_sha256="0"), "recipe: other config_sha256"),
-        (lambda told: told["inputs"].update(patches=[], settings=[]), "recipe: other settings"),
-        (lambda told: told["inputs"].update(more=1), "recipe: other more"),
+        (lambda told: told["inputs"].update(config_sha256="0"), "recipe: different config_sha256"),
+        (lambda told: told["inputs"].update(patches=[], settings=[]), "recipe: different settings"),
+        (lambda told: told["inputs"].update(more=1), "recipe: different more"),
         (lambda told: told["source"].update(sha256="6" * 64), "source that LOCK.toml does not"),
         (lambda told: told.update(release="6.13.1"), "a kernel of 6.12 that calls itself '6.13.1'"),
         (lambda told: told.update(binary_sha256="0"), "whose linux is not what was built"),
         (lambda told: told.update(full_config_sha256="0"), "whose config is not what was built"),
         (lambda told: told.update(inputs=None), "no record of a kernel"),
-        (lambda told: told.pop("release"), "no packed kernel"),
+        (lambda told: told.pop("release"), "not a packed kernel"),
     ],
 )
 def test_another_kernel_is_refused(
@@ -203,7 +203,7 @@ def test_another_kernel_is_refused(
 
 
 def member(kind: bytes, target: str = "") -> tarfile.TarInfo:
-    """An entry that is no plain file."""
+    """An entry that is not a regular file."""
     info = tarfile.TarInfo("x")
     info.type, info.linkname = kind, target
     return info
@@ -212,20 +212,20 @@ def member(kind: bytes, target: str = "") -> tarfile.TarInfo:
 @pytest.mark.parametrize(
     ("name", "content", "message"),
     [
-        ("../escaped", b"x", "no file of a kernel"),
-        ("build/../../escaped", b"x", "no file of a kernel"),
-        ("build/..", b"x", "no file of a kernel"),
-        ("build/a/./b", b"x", "no file of a kernel"),
-        ("/etc/escaped", b"x", "no file of a kernel"),
-        ("build//escaped", b"x", "no file of a kernel"),
-        ("escaped", b"x", "no file of a kernel"),
-        ("build/" + "d/" * 40 + "f", b"x", "no file of a kernel"),
-        ("build", member(tarfile.SYMTYPE, "/etc"), "no plain file"),
-        ("build/a", member(tarfile.LNKTYPE, "linux"), "no plain file"),
-        ("build/a", member(tarfile.CHRTYPE), "no plain file"),
-        ("build/a", member(tarfile.FIFOTYPE), "no plain file"),
-        ("build/a", member(tarfile.DIRTYPE), "no plain file"),
-        ("build/Makefile/a", b"x", "no packed kernel"),
+        ("../escaped", b"x", "not a file of a kernel"),
+        ("build/../../escaped", b"x", "not a file of a kernel"),
+        ("build/..", b"x", "not a file of a kernel"),
+        ("build/a/./b", b"x", "not a file of a kernel"),
+        ("/etc/escaped", b"x", "not a file of a kernel"),
+        ("build//escaped", b"x", "not a file of a kernel"),
+        ("escaped", b"x", "not a file of a kernel"),
+        ("build/" + "d/" * 40 + "f", b"x", "not a file of a kernel"),
+        ("build", member(tarfile.SYMTYPE, "/etc"), "not a regular file"),
+        ("build/a", member(tarfile.LNKTYPE, "linux"), "not a regular file"),
+        ("build/a", member(tarfile.CHRTYPE), "not a regular file"),
+        ("build/a", member(tarfile.FIFOTYPE), "not a regular file"),
+        ("build/a", member(tarfile.DIRTYPE), "not a regular file"),
+        ("build/Makefile/a", b"x", "not a packed kernel"),
     ],
 )
 def test_hostile_entries_are_refused(
@@ -254,7 +254,7 @@ def test_what_is_no_archive_is_refused(
 ) -> None:
     file = tmp_path / "kernel.tar.gz"
     file.write_bytes(text)
-    with pytest.raises(KernelBuildError, match=r"no packed kernel \([^\n]*\); make one"):
+    with pytest.raises(KernelBuildError, match=r"not a packed kernel \([^\n]*\); make one"):
         archive.fetch(str(file), sha256(file), cache, recipe_dir)
     with pytest.raises(KernelBuildError, match=r"cannot be read: No such file"):
         archive.fetch(f"{file}.not", "0", cache, recipe_dir)

@@ -32,7 +32,7 @@ def test_words_that_name_files_are_taken(here: Path) -> None:
 
 
 def test_files_elsewhere_are_refused(here: Path) -> None:
-    with pytest.raises(ConfigError, match=r"\.\./outside: lies outside of the current folder"):
+    with pytest.raises(ConfigError, match=r"\.\./outside: is outside the current folder"):
         taken(["cat", "../outside"], [], here)
     for name in ("nix", "x" * 400):
         with pytest.raises(ConfigError, match=f"--file {name}: there is no such file"):
@@ -249,7 +249,7 @@ def test_commands_of_the_guest_are_known(root: Path, monkeypatch: pytest.MonkeyP
 def test_a_link_in_a_folder_leads_to_a_file_of_the_current_one(here: Path, target: str) -> None:
     (here / "other").mkdir()
     (here / "sub/link").symlink_to(target)
-    with pytest.raises(ConfigError, match=f"sub/link: is a link to {target}, which is no file"):
+    with pytest.raises(ConfigError, match=f"sub/link: is a link to {target}, which is not a file"):
         taken([], ["sub"], here)
     (here / "sub/link").unlink()
     (here / "sub/link").symlink_to("b.txt")
@@ -262,7 +262,7 @@ def test_what_is_named_is_a_file_and_leads_to_one_of_the_current_folder(here: Pa
     (here / "outside").symlink_to("/etc/passwd")
     (here / "folder").symlink_to("/etc")
     for command, files in ((["outside"], []), (["folder/passwd"], []), ([], ["outside"])):
-        with pytest.raises(ConfigError, match="lies outside of the current folder"):
+        with pytest.raises(ConfigError, match="is outside the current folder"):
             taken(command, files, here)
     os.mkfifo(here / "pipe")
     with pytest.raises(ConfigError, match="--file pipe: there is no such file or folder"):

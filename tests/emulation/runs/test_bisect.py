@@ -132,7 +132,7 @@ def test_a_commit_that_does_not_build_is_skipped_and_told(source: Path) -> None:
     [
         ("v2", "v3", r"--good v2: is bad: 50; choose two commits that differ"),
         ("v0", "v1", r"--bad v1: is good: 100"),
-        ("v0", "gone", r"--bad gone: is no commit"),
+        ("v0", "gone", r"--bad gone: is not a commit"),
         ("v3", "v0", r"--bad v0: is not later than --good v3; name the commit without the change"),
         ("v3", "v3", r"--bad v3: is not later than --good v3"),
     ],
@@ -146,7 +146,7 @@ def test_ends_that_are_not_as_they_are_called(
 
 @pytest.mark.parametrize("text", ["", "latency", "latency_ms > ", "latency_ms = 3", "1 < 2 < 3"])
 def test_a_condition_that_is_none(text: str) -> None:
-    with pytest.raises(ConfigError, match="compares no number with a bound"):
+    with pytest.raises(ConfigError, match="does not compare a number with a bound"):
         Condition.parse(text)
 
 

@@ -45,7 +45,7 @@ STILL = "virtual time stands still"
 WROTE = "a program in the guest wrote into it"
 PAGE = "Kernel panic - not syncing: time-travel: a program wrote into the clock page"
 ENDED = "Attempted to kill init! exitcode=0x00000100; .*: '/job/out"
-OFF = "the guest was switched off before it was done"
+OFF = "the guest was shut down before it was done"
 
 #: Program, error, what is said of it.
 CASES: dict[str, tuple[str, type[EmulationError], str]] = {

@@ -229,7 +229,7 @@ def test_a_suite_in_a_guest(
     assert cli.main([*words, "--output", "out"]) == 1
     said = capsys.readouterr().out.splitlines()
     assert said[:2] == ["ok       tap.sh: one", "not ok   tap.sh: two"]
-    assert [line.split("  virtual time stands still at 3.00")[0] for line in said[2:]] == [
+    assert [line.split("  virtual time has stood still at 3.00")[0] for line in said[2:]] == [
         *("ok       spin.py", "hung     hang.sh", "skipped  last.sh  .000"),
     ]
     assert "ok 3 - spin.py" in Path("out/results.tap").read_text()

@@ -234,7 +234,7 @@ def test_the_name_of_a_figure_is_a_name(name: str, study: Path) -> None:
     template.make(study.parent / "own")
     path = study.parent / "own/figures/latency.yaml"
     path = path.rename(path.with_name(f"{name}.yaml"))
-    with pytest.raises(DataError, match="is no name of a figure"):
+    with pytest.raises(DataError, match="is not a name for a figure"):
         read_figure(path)
 
 

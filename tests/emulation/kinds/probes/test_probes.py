@@ -124,7 +124,7 @@ def test_a_probe_without_a_place_is_refused(
 
 
 def test_a_guest_that_recorded_nothing_is_refused(pie: Run, tmp_path: Path) -> None:
-    with pytest.raises(GuestFailure, match="no probe could begin"):
+    with pytest.raises(GuestFailure, match="no probe could start"):
         probe.reduce((Probe.parse("qdisc"),), pie, tmp_path)
 
 

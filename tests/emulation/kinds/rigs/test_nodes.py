@@ -145,12 +145,12 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
         (
             "to: other}",
             "to: server}",
-            "19: rig.links[3]: the port 's1-server' of 's1' is there twice; first in links[2]",
+            "19: rig.links[3]: the port 's1-server' of 's1' appears twice; first in links[2]",
         ),
         (
             "{from: client, to: r1}",
             "{from: client, to: r1, ports: [eth0, r1-s1]}",
-            "14: rig.links[1]: the port 'r1-s1' of 'r1' is there twice; first in links[0]; write",
+            "14: rig.links[1]: the port 'r1-s1' of 'r1' appears twice; first in links[0]; write",
         ),
         (
             "{from: client, to: r1}",

@@ -108,10 +108,10 @@ def test_words_of_the_traffic_are_taken_in_turn_by_each_of_its_nodes(
     ("words", "what"),
     [
         ("[a]", "words: is not a mapping"),
-        ("{seed: 1}", "'seed' is no name for a word"),
+        ("{seed: 1}", "'seed' is not a name for a word"),
         ("{load: []}", "load: is neither a value nor a list of values"),
         ("{load: [[1]]}", "load: is neither a value nor a list of values"),
-        ("{server: 1}", "a node is called 'server', which has a meaning in commands"),
+        ("{server: 1}", "a node is called 'server', which is reserved in commands"),
     ],
 )
 def test_words_that_cannot_be_are_refused(
@@ -259,7 +259,7 @@ def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
         ("[sender.py]", "[.]", "11: {}files[0]: '.' is not below the study's folder"),
         ("[sender.py]", "[link.py]", "11: {}files[0]: 'link.py' leads out of the study's folder; "),
         ("[sender.py]", "[folder/hosts]", "11: {}files[0]: 'folder/hosts' leads out of the study'"),
-        ("[sender.py]", "[sender.py, sender.py]", "11: {}files[1]: 'sender.py' is there twice; re"),
+        ("[sender.py]", "[sender.py, sender.py]", "11: {}files[1]: 'sender.py' appears twice; re"),
         ("[sender.py]", "sender.py", "11: {}files: is not a list; write [value, value]"),
         ("[iperf3]", "[a b]", "12: {}packages[0]: 'a b' is not the name of a Debian package; writ"),
         ("[iperf3]", "[jq-]", "12: {}packages[0]: 'jq-' is not the name of a Debian package"),
