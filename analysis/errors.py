@@ -54,7 +54,7 @@ def require_one(name: str, value: object, of: Iterable[object]) -> None:
 
 
 def require_several(name: str, values: object, of: Iterable[object]) -> None:
-    """Raise DataError where the option `name` is no list, is empty, or has a value not in `of`."""
+    """Raise DataError where option `name` is not a list, is empty, or has a value not in `of`."""
     choices = list(of)
     if not _is_list(values):
         todo = f"Choose from {', '.join(map(str, choices))}"
@@ -64,7 +64,7 @@ def require_several(name: str, values: object, of: Iterable[object]) -> None:
 
 
 def require_texts(name: str, values: object) -> None:
-    """Raise DataError where the option `name` is no list of texts, or an empty one."""
+    """Raise DataError where the option `name` is not a list of texts, or an empty one."""
     if not (_is_list(values) and all(isinstance(value, str) for value in values)):
         raise DataError.of(
             name, f"is {values!r}, not a list of texts", f'Write e.g. {name} = ["…"]'
@@ -72,7 +72,7 @@ def require_texts(name: str, values: object) -> None:
 
 
 def require_text(name: str, value: object) -> None:
-    """Raise DataError where the option `name` is no text."""
+    """Raise DataError where the option `name` is not a text."""
     if not isinstance(value, str):
         raise DataError.of(name, f"is {value!r}, not a text", f'Write e.g. {name} = "…"')
 
@@ -114,7 +114,7 @@ def _example(default: object) -> str:
 
 
 def require_positive(name: str, value: object) -> None:
-    """Raise DataError where the option `name` is no number above zero."""
+    """Raise DataError where the option `name` is not a number above zero."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 < value < math.inf:
         raise DataError.of(name, f"is {value!r}, not a number above 0", f"Write e.g. {name} = 10")
 

@@ -1,4 +1,4 @@
-"""Which files of this project a notebook or a module is made of: what it imports, and so on.
+"""Which files of this project a notebook or a module depends on: what it imports, and so on.
 
 Imports of packages are read off their sources by `grimp`, those of a notebook or of a study's
 module here; nothing is imported. A change of a file then makes those figures stale that its code is

@@ -65,7 +65,7 @@ def memory(text: str | None) -> Size | None:
 
 
 class Once(argparse.Action):
-    """Of an option that can be given once: of two values one would be dropped without a word."""
+    """An option that can be given once: of two values one would be dropped silently."""
 
     def __call__(
         self,
@@ -95,5 +95,5 @@ def warn(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Print what is good to know."""
+    """Print a note."""
     print(f"note: {text}", file=sys.stderr, flush=True)

@@ -6,7 +6,7 @@ from qdisclab.emulation.errors import MissingTool
 
 
 def missing_package(error: ModuleNotFoundError) -> MissingTool:
-    """Return the error that names the extra which brings a package; raise `error` for others."""
+    """Return an error that names the extra with the missing package; raise `error` for others."""
     from importlib.metadata import requires
 
     name = (error.name or "").partition(".")[0]

@@ -29,7 +29,7 @@ def named(name: str | None) -> kernel.Kernel:
 
 @contextmanager
 def shown_progress(is_terminal: bool) -> Iterator[Callable[[str, float], None]]:
-    """Yield what shows progress: in a line of a terminal, else a line per step and tenth of it."""
+    """Yield a function that shows progress: a line of a terminal, else one per step and tenth."""
     if not is_terminal:
         last: tuple[str, int] = ("", 0)
 

@@ -1,7 +1,7 @@
 """The data file of a run: in flent's form, or a table of rows where that is all it measured.
 
-And how files of JSON, gzip and CSV are read that somebody else may have made: `DamagedData` says
-what is wrong with one, and none takes more than a bounded amount of memory.
+It also reads files of JSON, gzip and CSV that somebody else may have made: `DamagedData` says what
+is wrong with one, and reading takes a bounded amount of memory.
 """
 
 import gzip
@@ -59,7 +59,7 @@ def is_reduced(record: Path) -> bool:
 
 
 def twins(runs: Iterable[tuple[Hashable, int, Path]]) -> dict[Path, int]:
-    """Return which of `runs` came out as an earlier seed of their cell, and that seed.
+    """Return which of `runs` gave the result of an earlier seed of their cell, and that seed.
 
     Each is its cell, its seed and its provenance. Where two seeds have equal counters of all
     queues, nothing that matters was random.

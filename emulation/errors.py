@@ -103,7 +103,7 @@ class ConfigError(EmulationError):
 
 
 class KernelLacks(ConfigError):
-    """A run whose kernel has not what it needs."""
+    """A run whose kernel lacks what it needs."""
 
 
 class MissingTool(EmulationError):
@@ -167,7 +167,7 @@ class StorageError(EmulationError):
 
 
 class DamagedCache(EmulationError):
-    """A file of the guest's or its kernel's in the cache is not as it was made."""
+    """A file of the guest or its kernel in the cache has changed since it was made."""
 
     exit_status = 13
 

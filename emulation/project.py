@@ -1,6 +1,6 @@
 """Where the project's own files are: recipes of kernels, studies, notebooks, the schema.
 
-In a checkout they lie beside the packages; so they do installed, where the folder `qdisclab` of the
+In a checkout they are beside the packages, and when installed, too: the folder `qdisclab` of the
 wheel has all that a checkout has at its top.
 """
 

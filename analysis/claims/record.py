@@ -1,4 +1,4 @@
-"""What the claims of each study came to, remembered until something changes that they depend on.
+"""The verdicts on each study's claims, remembered until something changes that they depend on.
 
 That is the code that assesses them and its libraries, what the study says apart from its figures,
 and the files of its runs, by size and time. A plot is no part of it. Nothing here assesses a claim:

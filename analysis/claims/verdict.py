@@ -1,4 +1,4 @@
-"""The one rule that says what a claim's condition comes to on measured values.
+"""The one rule that decides a claim's condition on measured values.
 
 A check is decided by the interval of its effect over seeds: it holds where the interval lies within
 the bounds, fails where it lies outside of them, and is open where it straddles one. A claim agrees,
@@ -156,7 +156,7 @@ class Values:
     loads: Mapping[str, int] = field(default_factory=dict, repr=False)
 
     def distinct(self, quantities: Sequence[Quantity], seeds: Sequence[int]) -> list[int]:
-        """Return those of `seeds` that did not come out as an earlier one in all `quantities`."""
+        """Return those of `seeds` that do not equal an earlier one in all `quantities`."""
         sames = [self._source(of).of(self._cell(of), SAME_AS) for of in quantities]
         first: dict[tuple[float, ...], int] = {}
         for seed in seeds:

@@ -1,4 +1,4 @@
-"""The panel of `notebooks/explore.ipynb`: choose a run, watch it, hold it against the paper.
+"""The panel of `notebooks/explore.ipynb`: choose a run, watch it, compare it with the paper.
 
 The panel is drawn from the thread of the notebook's kernel; the run is in one of its own
 (`emulation.runs.live`), so that cells can be executed meanwhile.
@@ -94,7 +94,7 @@ class Explorer:
         self._announce()
 
     def choice(self) -> Choice:
-        """Return what the widgets say; raise `UnitError` for what is no quantity."""
+        """Return what the widgets say; raise `UnitError` for anything but a quantity."""
         values = {name: widget.value for name, widget in self.inputs.items()}
         for name, unit in (("down", "Mbit/s"), ("up", "Mbit/s")):
             values[name] = Rate.parse(f"{values[name]:g} {unit}")
@@ -103,7 +103,7 @@ class Explorer:
         return replace(self._choice, **values)
 
     def begin(self) -> bool:
-        """Start the chosen run; whether it could be started. What is wrong is shown."""
+        """Start the chosen run; return whether it could be started. Errors are shown."""
         self.error.value = self.table.value = ""
         try:
             self._choice = self.choice()

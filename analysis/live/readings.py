@@ -70,7 +70,7 @@ class Before(NamedTuple):
 
 
 class Numbers(NamedTuple):
-    """What a run has come to, over its load; NaN where nothing is known yet."""
+    """The results of a run so far, over its load; NaN where nothing is known yet."""
 
     latency_ms: float  # mean round trip under load less the base path's (Sec. 5.1)
     download_mbit_s: float  # sum of the flows (Sec. 3)
@@ -78,7 +78,7 @@ class Numbers(NamedTuple):
 
 
 class Beside(NamedTuple):
-    """A point to hold a run against."""
+    """A point to compare a run with."""
 
     label: str  # "published", "3 shipped runs, median"
     latency_ms: float

@@ -88,7 +88,7 @@ def measure_flent(flent: FlentFile, run: RunFile) -> dict[str, float]:
 
 def window_of(flent: FlentFile, run: RunFile) -> tuple[float, float]:
     """Return the begin and the end of what most numbers of the run are about, in flent's time;
-    DataError for a length of which nobody has said."""
+    DataError for a length without such a window."""
     if flent.length_s not in WINDOWS:
         lengths = ", ".join(f"{length:g}" for length in WINDOWS)
         what = f"a load of {flent.length_s:g} s, and windows for {lengths} s alone"

@@ -69,7 +69,7 @@ def label_of(record: RigRecord) -> Label:
     flent-batch writes `qdisc:codel rtt:10ms rate:10Mbit/10Mbit`.
 
     Without such keys a qdisc is a whole word of the title or the file's name, `rrul-fq_codel-48ms`;
-    the longest one counts, as `fq_codel` is no CoDel.
+    the longest one counts, as `fq_codel` is not CoDel.
     """
     keys = dict(re.findall(r"(\w+):(\S+)", record.title))
     words = re.split(r"[^a-z0-9_]+", f"{record.title} {record.file_name}".lower())

@@ -1,6 +1,6 @@
 """Every measure and every metric by its name: those of this package, and those of a study.
 
-A module brings them by defining any of these, and is registered by being there:
+A module adds them by defining any of these, and is registered by being there:
 
     METRICS   = {"first_answer_ms": Metric("time until the first answer", "ms")}
     MEASURES  = {"answers": Measure(measure)}   # `measure: answers` of an experiment

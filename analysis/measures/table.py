@@ -1,6 +1,6 @@
 """What each run measured, as numbers with names: one tidy table of all runs of a study.
 
-How a run becomes numbers its experiment says, `measure:` in the study's file: a measure that is
+Its experiment says how a run becomes numbers, by `measure:` in the study's file: a measure that is
 registered (`registry`), which returns numbers by names of metrics that are.
 
 To measure thousands of runs takes minutes, so the numbers of each are remembered until one of its

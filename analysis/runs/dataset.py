@@ -1,6 +1,6 @@
 """From a folder of runs to tidy tables.
 
-What a run is its provenance says; `emulation.runs.index` has what all of a folder say. A run exists
+A run's provenance says what it is; `emulation.runs.index` has those of a whole folder. A run exists
 when its provenance does: a data file alone is one that is being written, and is passed over.
 """
 
@@ -207,7 +207,7 @@ def read_runs(
 
 
 def twins(files: Iterable[RunFile]) -> dict[str, int]:
-    """Return which runs came out as an earlier seed of their cell, by their names, and that seed.
+    """Return which runs gave the result of an earlier seed of their cell, by names, and that seed.
 
     Of such seeds there is no interval: nothing was random. DataError where one is no run.
     """

@@ -1,7 +1,7 @@
 """`emulate new FOLDER`: a study of one's own that runs as it is.
 
-Make a folder with a study of your own that runs as it is: a rig, two experiments, a program and a
-figure, to be changed. docs/your-own-study.md leads on.
+Make a folder with a study that runs as it is, for you to change: a rig, two experiments, a program
+and a figure. docs/your-own-study.md says how to go on.
 """
 
 import argparse

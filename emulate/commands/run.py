@@ -115,7 +115,7 @@ def _requested(args: argparse.Namespace, lacking: dict[str, KernelLacks]) -> tup
 
 
 def data_folder(runs: Iterable[Run]) -> Path:
-    """Return where runs go unless somebody says otherwise: a study of one's own keeps its data."""
+    """Return the default folder for runs: a study of the user's own has its own."""
     folder = next((run.experiment.folder for run in runs), "")
     return studies.data_folder(Path(folder)) if folder else Path(studies.DATA)
 

@@ -1,8 +1,8 @@
 """A pair of captures, before and behind a queue, as the table of the packets that entered it.
 
 Both are merged by time into records like those of the probe `packets`, in a file, and followed in
-chunks. The captures need one clock. What comes out and did not go in is counted and left out; when
-a packet was dropped they do not tell.
+chunks. The captures need one clock. Packets that come out and did not go in are counted and left
+out; the captures do not tell when a packet was dropped.
 """
 
 import heapq

@@ -1,1 +1,1 @@
-"""What compares runs: with those that ship, with each other, in speed."""
+"""Comparisons of runs: with those that ship, with each other, in speed."""

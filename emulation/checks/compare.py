@@ -144,7 +144,7 @@ def _asked(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Difference]:
-    """Return what differs in what the guests of two provenances were told, but for the seed.
+    """Return the differences between the jobs of two provenances' guests, except the seed.
 
     Empty where the studies that this checkout knows do not make those jobs.
     """
@@ -235,7 +235,7 @@ def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
 
 
 def around(side: Side, time_ns: int, packets: tuple[str, ...]) -> list[str]:
-    """Return what the ends of the first packet's connection were at the samples next to a time."""
+    """Return the state of the first packet's connection at the samples next to a time."""
     texts = [text for text in packets if " > " in text]
     if side.sockets is None or not texts:
         return []

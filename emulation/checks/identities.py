@@ -1,8 +1,8 @@
-"""Code in the guest that gives the same bytes as the code that runs were made with.
+"""Guest code that gives the same bytes as the code that runs were made with.
 
-Data are not made anew where the guest's code is put in order. Runs of each digest that provenances
-record are repeated with today's code; where all gave the same bytes, `identities.csv`, in the
-folder of the data, says that the two digests are as good as one.
+Data are not made again where the guest's code is only tidied up. Runs of each digest that
+provenances record are repeated with today's code; where all give the same bytes, `identities.csv`,
+in the folder of the data, says that the two digests are equivalent.
 """
 
 import csv

@@ -56,8 +56,8 @@ def causes(runs: Iterable[RunFile]) -> Counter[str]:
     """Count how many of `runs` are stale for which reason.
 
     The keys are those of `STALE`, `MENDED`, `UNKNOWN` and "current". A run counts once, for the
-    first reason. What came out for all runs of a study is kept until one of them, the code, a
-    study, a kernel or the guest's tools change.
+    first reason. The result for all runs of a study is kept until one of them, the code, a study, a
+    kernel or the guest's tools change.
     """
     root_fs = rootfs.find()
     kernels = {series: _identity(series) for series in kernel.all_series()}

@@ -232,9 +232,9 @@ def verify(
 
 
 def follows_from_raw(run: Shipped) -> bool:
-    """Return whether the data are what flent wrote, reduced; true where that was not kept.
+    """Return whether the data are what flent wrote, reduced; true where flent's file was not kept.
 
-    Unpacked texts are compared: another zlib packs otherwise.
+    Unpacked texts are compared: another zlib compresses differently.
     """
     if not run.raw.exists():
         return True
@@ -339,7 +339,7 @@ def same_packets(old: Shipped, new: Shipped) -> bool:
 def same_output(old: Shipped, new: Shipped) -> bool:
     """Return whether programs printed and left the same again, or `old` has nothing of them.
 
-    Unpacked archives are compared: another zlib packs otherwise.
+    Unpacked archives are compared: another zlib compresses differently.
     """
     left, right = (run.beside(datafile.OUTPUT) for run in (old, new))
     if not left.exists():

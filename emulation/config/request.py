@@ -1,4 +1,4 @@
-"""What a run was asked to be, as JSON: a part of its provenance, and what a cluster's job is given.
+"""The request for a run, as JSON: a part of its provenance, and the input of a cluster's job.
 
 `request` writes it, and `run_of` makes the run of it again, as today's studies define it. Nothing
 is read off the run's id.
@@ -18,11 +18,11 @@ from qdisclab.emulation.model.units import Duration
 
 
 class OtherLength(errors.ConfigError):
-    """A run of the length that its experiment had by default, which is another today."""
+    """A run of the default length that its experiment had, which differs today."""
 
 
 def request(run: Run) -> dict[str, Any]:
-    """Return the entries of a provenance that say what `run` was asked to be."""
+    """Return the entries of a provenance that request `run`."""
     point = run.point
     origin: dict[str, Any] = {"experiment": point.label}
     if point.settings:

@@ -58,7 +58,7 @@ def _link(base: Path, place: Path) -> None:
 
 
 def remembered(kind: str, subject: str, state: str, make: Callable[[], Any]) -> Any:
-    """Return what `make` returns of `subject`, remembered until its state is another."""
+    """Return what `make` returns for `subject`, remembered until its state changes."""
     return remembered_parts(kind, subject, {"": state}, lambda _: [make()])[""]
 
 
@@ -67,10 +67,10 @@ def remembered_parts(
 ) -> dict[str, Any]:
     """Return a value of each part of `subject` that `states` names, in their order.
 
-    The folder `kind` keeps each as JSON until its state is another; `make` gets the names of the
-    parts that are not there and returns their values. Of several processes that ask at once for
-    the same subject one makes them, and the others wait for it. Where no folder can be written,
-    all are made each time.
+    The folder `kind` keeps each as JSON until its state changes; `make` gets the names of the parts
+    that are not there and returns their values. Of several processes that ask at once for the same
+    subject one makes them, and the others wait for it. Where no folder can be written, all are made
+    each time.
     """
     values = recalled(kind, subject, states)
     if len(values) < len(states):

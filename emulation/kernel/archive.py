@@ -1,9 +1,9 @@
 """A built kernel as one file, to be used where nobody wants to wait for a compiler.
 
-`pack` writes the same bytes for the same kernel, wherever that was built; so whoever has built it,
-too, can say whether an archive is right. `fetch` cannot: only a build shows what a recipe gives. It
-takes the digest of the archive from its user or KERNEL.toml, and checks itself that the kernel in
-it has today's recipe and a known source.
+`pack` writes the same bytes for the same kernel, wherever that was built; so anybody else who has
+built it can check an archive. `fetch` cannot: only a build shows what a recipe gives. It takes the
+digest of the archive from its user or KERNEL.toml, and checks itself that the kernel in it has
+today's recipe and a known source.
 """
 
 import gzip

@@ -1,7 +1,7 @@
 """Which qdiscs and congestion controls the kernels of a series have, built in or as modules.
 
-To build a kernel needs nothing of this, so that a change of a kind of qdisc leaves a kernel that an
-image has built as it is.
+Building a kernel needs none of this, so a change to a kind of qdisc leaves a kernel that an image
+has built valid.
 """
 
 from collections.abc import Iterable

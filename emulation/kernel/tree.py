@@ -2,8 +2,8 @@
 
 The cache keeps a patched copy of the last tree of each series with its objects, in
 `trees/<key>/source`. A file is written there when its content differs, so `make` compiles what
-depends on it and nothing else, also for another tree of the series. What the tree is called in the
-record of a kernel is its content, not its commit.
+depends on it and nothing else, also for another tree of the series. The record of a kernel
+identifies the tree by its content, not its commit.
 """
 
 import hashlib

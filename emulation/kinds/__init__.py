@@ -1,1 +1,1 @@
-"""Kinds: what a rig, a traffic, a probe or a qdisc of one name is, a module each."""
+"""Kinds of rigs, traffic, probes and qdiscs, a module each."""

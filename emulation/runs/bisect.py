@@ -34,7 +34,7 @@ _OPERATORS = {
 
 @dataclass(frozen=True)
 class Condition:
-    """What holds where the commit is in that is looked for: a measured number, and a bound."""
+    """A condition that holds once the commit looked for is in: a measured number, and a bound."""
 
     name: str
     sign: str
@@ -70,7 +70,7 @@ class Condition:
 
 @dataclass(frozen=True)
 class Step:
-    """A tested commit. It has no value where it could not be tested, for which `why` is."""
+    """A tested commit. It has no value where it could not be tested; `why` says the reason."""
 
     commit: str
     subject: str
@@ -106,10 +106,11 @@ def test(place: Path, condition: Condition, measured: Measured, log: Path) -> St
 def search(
     source: Path, good: str, bad: str, command: list[str], check: Callable[[Path], Step]
 ) -> str:
-    """Return what git says of the first bad commit between two of the tree `source`.
+    """Return git's report of the first bad commit between two of the tree `source`.
 
-    That is several where those between are skipped. `check` tests what is checked out, and
-    `command` does so for git. Raises `ConfigError` where the ends are not as they are called.
+    It names several where commits between them were skipped. `check` tests what is checked out, and
+    `command` does so for git. Raises `ConfigError` where an end is not good or bad, as it is said
+    to be.
     """
     refs = {"bad": bad, "good": good}
     ends = commits(source, good, bad)

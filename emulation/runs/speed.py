@@ -1,7 +1,7 @@
-"""How long runs take on this machine, by those that it has done.
+"""How long runs take on this machine, estimated from those that it has done.
 
-A run takes as long as the remembered runs of its experiment and link took on average for a virtual
-second. Where there are none, those of its experiment say it, then all runs, then another machine.
+The estimate is what the remembered runs of its experiment and link took on average per virtual
+second. Where there are none, those of its experiment count, then all runs, then another machine's.
 """
 
 import hashlib

@@ -65,7 +65,7 @@ class SuiteCase:
 
 @dataclass(frozen=True)
 class SuiteRow:
-    """What came out of a test, or of a part of one."""
+    """The outcome of a test, or of a part of one."""
 
     test: str
     part: str  # empty where it has none
@@ -149,7 +149,7 @@ def run(
     execute: Callable[[Execution, Path], Outcome],
     keep: Path,
 ) -> Iterator[SuiteRow]:
-    """Yield what comes out of the tests of `suite`, whose files are those of `wanted`.
+    """Yield the outcomes of the tests of `suite`, whose files are those of `wanted`.
 
     `execute` does an execution in a new folder; where it fails, what was printed is in `keep`.
     """
@@ -189,7 +189,7 @@ def _line(text: str) -> dict[str, Any]:
 
 
 def rows(test: SuiteCase, ending: dict[str, Any]) -> Iterator[SuiteRow]:
-    """Yield what came out of a test, by its lines of TAP if it printed some."""
+    """Yield the outcomes of a test, by its lines of TAP if it printed some."""
     status, seconds = ending["status"], ending["seconds"]
     lines = [text.strip() for text in ending["errors"].splitlines() if not _NOISE.search(text)]
     note = " | ".join(filter(None, lines))

@@ -115,7 +115,7 @@ def of_run(run: Run, more: Iterable[Probe] = ()) -> tuple[Probe, ...]:
 
 
 def check(probes: tuple[Probe, ...], run: Run) -> None:
-    """Raise `ConfigError` if one of `probes` cannot be used with `run`, or all have no room."""
+    """Raise `ConfigError` if one of `probes` cannot be used with `run`, or they have no room."""
     for probe in probes:
         probe.check(run)
     if probes:

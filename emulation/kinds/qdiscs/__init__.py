@@ -1,7 +1,7 @@
 """Queue disciplines: a kind is a module that defines `KIND`, here or in a study's folder `kinds`.
 
-`emulation.kinds.qdiscs.base` has the parts of a kind. Its `read_back` runs in the guest: it stands
-alone, with what it needs inside.
+`emulation.kinds.qdiscs.base` has the parts of a kind. Its `read_back` runs in the guest, so it has
+to be self-contained.
 """
 
 from qdisclab.emulation.kinds.qdiscs.base import QdiscKind

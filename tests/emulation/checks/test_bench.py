@@ -94,7 +94,7 @@ def test_a_kernel_by_path_or_digest(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     cached = [Kernel(binary, digest, "6.12.1", "6.12", {}) for digest in ("ab1", "ab2")]
     monkeypatch.setattr(kernel, "kernels", lambda: tuple(cached))
     assert bench.find_kernel("ab2") is cached[1]
-    for text, what in (("ab", "is 2 kernels"), ("zz", "is no kernel")):
+    for text, what in (("ab", "is 2 kernels"), ("zz", "is not a kernel")):
         with pytest.raises(ConfigError, match=what):
             bench.find_kernel(text)
 

@@ -294,7 +294,7 @@ def test_every_flag_of_cake_is_read_back(flag: str) -> None:
             "netem",
             {"delay": "9 ms", "rate": "9 Mbit/s", "jitter": "3 ms"},
             "jitter",
-            "apart from 'delay'",
+            "does not follow 'delay'",
         ),
         ("cake", {"rtt": "1500 ns"}, "rtt", "is not a whole number of microseconds"),
     ],
