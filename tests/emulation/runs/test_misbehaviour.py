@@ -41,7 +41,7 @@ def clock():
 
 OUT = "/job/out/programs/command"
 MEMORY = "invoked oom-killer.*give it more `memory`"
-STILL = "virtual time stands still"
+STILL = "virtual time has stood still"
 WROTE = "a program in the guest wrote into it"
 PAGE = "Kernel panic - not syncing: time-travel: a program wrote into the clock page"
 ENDED = "Attempted to kill init! exitcode=0x00000100; .*: '/job/out"

@@ -118,7 +118,7 @@ def test_the_last_step_decides(last: dict[str, Any], error: type[EmulationError]
 
 def test_a_guest_that_stops_in_the_middle_fails() -> None:
     with pytest.raises(
-        GuestFailure, match="after step 'traffic' of the guest: the guest was switched off"
+        GuestFailure, match="after step 'traffic' of the guest: the guest was shut down"
     ):
         vm.Ending(steps=[{"step": "traffic", "virtual_s": 1.0}]).check()
 

@@ -36,7 +36,7 @@ def test_the_status_is_the_shells() -> None:
     ]
     assert shell._exit_status(vm.Ending(steps)) == 3
     with pytest.raises(
-        GuestFailure, match="after step 'shell' of the guest: the guest was switched off"
+        GuestFailure, match="after step 'shell' of the guest: the guest was shut down"
     ):
         shell._exit_status(vm.Ending(steps[:1]))
     failed = {"step": "failed", "cause": "rig", "problems": ["no codel"], "virtual_s": 1.0}
