@@ -102,7 +102,7 @@ def test_kernels_start_however_long_the_temporary_folder(
 
 
 def test_a_kernel_ends_with_who_started_it(served: str) -> None:
-    kernel = steps.Kernel(["-f", "/nowhere/kernel.json"], str(ROOT), os.environ)
+    kernel = steps.NotebookKernel(["-f", "/nowhere/kernel.json"], str(ROOT), os.environ)
     kernel.send_signal(signal.SIGKILL)
     assert kernel.wait() in (1, -signal.SIGKILL)
     assert kernel.poll() == kernel.exitcode
