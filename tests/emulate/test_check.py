@@ -83,11 +83,7 @@ def test_statements_figures_and_notebooks_are_checked(
         ),
         ("{}", "{'mine001': within(of('command', 'fifo'))}", "'command', which has no 'measure:'"),
         ("{}", "{'mine001': Same('mine002')}", "lacks mine002, of which"),
-        (
-            "rrul  ",
-            "voip  ",
-            "first.measure: 'voip' makes no numbers of flent, test rrul_be; valid: ",
-        ),
+        ("rrul  ", "voip  ", "first.measure: 'voip' makes no numbers of flent, test rrul_be"),
         ("rrul_be  ", "tcp_upload", "first.measure: 'rrul' makes no numbers of flent, test tcp_"),
         ("rrul  ", "rrull ", "first.measure: unknown measure 'rrull'; did you mean 'rrul'? "),
         ("measure: rrul", "unloaded: first", "first.unloaded: is for measures that divide by runs"),

@@ -22,27 +22,11 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
 @pytest.mark.parametrize(
     ("notebook", "parameters", "said"),
     [
-        (
-            "rrul",
-            {"window": "load"},
-            "window: unknown value 'load'. did you mean 'loaded'",
-        ),
+        ("rrul", {"window": "load"}, "window: unknown value 'load'. did you mean 'loaded'"),
         ("rrul", {"directions": ["up"]}, "directions: unknown value 'up'. valid: download, upload"),
-        (
-            "rrul",
-            {"link": "100/100"},
-            "its figure '2b' is of 10/10, not of 100/100. Write figure = \"2a\"",
-        ),
-        (
-            "ecn",
-            {"show": "ratios"},
-            "show: unknown value 'ratios'. did you mean 'ratio'",
-        ),
-        (
-            "timeline",
-            {"view": "mean"},
-            "view: unknown value 'mean'. did you mean 'means'",
-        ),
+        ("rrul", {"link": "100/100"}, "its figure '2b' is of 10/10, not of 100/100. Write figure"),
+        ("ecn", {"show": "ratios"}, "show: unknown value 'ratios'. did you mean 'ratio'"),
+        ("timeline", {"view": "mean"}, "view: unknown value 'mean'. did you mean 'means'"),
         ("dynamic", {"seed": 77}, "seed: unknown value '77'. valid: 1"),
         ("transient", {"until_s": 0}, "until_s: is 0, not a number above 0"),
         ("modem", {"upstream_mbit_s": -2}, "upstream_mbit_s: is -2, not a number above 0"),
@@ -59,17 +43,9 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("edge", {"qdiscs": "codel"}, "qdiscs: is 'codel', not a list of texts"),
         ("web", {"eras": []}, "eras: is [], not a list of texts"),
         ("voip", {"until_ms": -3}, "until_ms: is -3, not a number above 0"),
-        (
-            "facts",
-            {"study": 5},
-            "study: is 5, not a text. Write e.g. study = '..'",
-        ),
+        ("facts", {"study": 5}, "study: is 5, not a text. Write e.g. study = '..'"),
         ("timeline", {"row": "{link}"}, "row: is '{link}', of which no name can be made ('link')"),
-        (
-            "dynamic",
-            {"buffers": {"83": "83"}},
-            "buffers: unknown value '83'. did you mean '830'",
-        ),
+        ("dynamic", {"buffers": {"83": "83"}}, "buffers: unknown value '83'. did you mean '830'"),
         ("rrul", {"directions": []}, "directions: is [], not a list of values"),
         ("readings", {"experiments": []}, "experiments: is [], not a list of values"),
         ("wifi_rigs", {"quantities": []}, "quantities: is [], not a list of values"),

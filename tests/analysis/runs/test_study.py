@@ -251,22 +251,10 @@ def test_who_a_study_is_of_is_said_by_its_file(mine: Path) -> None:
             RULES.replace('"induced_latency_ms"', '"induced_latency"'),
             r"'mine001'\] names the unknown metric 'induced_latency'\. Did you mean 'induced_",
         ),
-        (
-            RULES.replace('"load"', '"laod"'),
-            r"names the unknown experiment 'laod'\. Did you mean 'load'\?",
-        ),
-        (
-            RULES.replace("10/10", "10/100"),
-            r"names the unknown link '10/100' of 'load'\. Did you mean '10/10'\?",
-        ),
-        (
-            RULES.replace('of("codel")', 'of("code")'),
-            r"names the unknown qdisc 'code' of 'load'\. Did you mean 'codel'\?",
-        ),
-        (
-            RULES.replace("qdisc)\n", "qdisc, cc='cubi')\n"),
-            r"names the unknown congestion control 'cubi' of 'load'\. Did you mean 'cubic'\?",
-        ),
+        (RULES.replace('"load"', '"laod"'), r"unknown experiment 'laod'\. Did you mean 'load'\?"),
+        (RULES.replace("10/10", "10/100"), r"link '10/100' of 'load'\. Did you mean '10/10'\?"),
+        (RULES.replace('of("codel")', 'of("code")'), r"qdisc 'code' of 'load'\. Did you mean 'c"),
+        (RULES.replace("qdisc)\n", "qdisc, cc='cubi')\n"), "congestion control 'cubi' of 'load'"),
         (
             "from qdisclab.analysis.claims.check import every\nRULES = {'mine001': every()}\n",
             r"claims\.py: RULES\['mine001'\] has no parts",
@@ -285,10 +273,7 @@ def test_rules_that_fail_say_where(mine: Path, text: str, message: str) -> None:
         ("1 / 0", r"claims\.py:8: RULES\['mine002'\] fails: ZeroDivisionError: division by zero"),
         ("exit(3)", r"claims\.py:8: RULES\['mine002'\] fails: SystemExit: 3"),
         ("500", r"claims\.py: RULES\['mine002'\] is 500, not a condition"),
-        (
-            "within(Quantity('delay', '', '', ''))",
-            r"RULES\['mine002'\] names the unknown metric 'delay'",
-        ),
+        ("within(Quantity('delay', '', '', ''))", r"'mine002'\] names the unknown metric 'delay'"),
     ],
 )
 def test_rules_that_make_nothing_say_where(mine: Path, made: str, message: str) -> None:
@@ -428,21 +413,13 @@ def test_a_figure_with_values_of_another_kind_says_which(
     ("old", "new", "said"),
     [
         ("experiment: load", "experiment: laod", "unknown experiment 'laod'. did you mean 'load'?"),
-        (
-            "experiment: load",
-            "experiment: gone",
-            "unknown experiment 'gone'. valid: load; a figure",
-        ),
+        ("experiment: load", "experiment: gone", "unknown experiment 'gone'. valid: load; a"),
         ("link: 10/10", "links: [10/10, 10/1]", "unknown link '10/1'. did you mean '10/10'?"),
         ("link: 10/10", "link: 10-10", "unknown link '10-10'. did you mean '10/10'?"),
         ("codel]", "codle]", "unknown qdisc 'codle'. did you mean 'codel'?"),
         ("[modern]", "[modern, '2104']", "unknown era '2104'. valid: modern, 2014"),
         ("[cubic]", "[cubic, rneo]", "Linux 6.12 here has no rneo. choose from bbr, bic"),
-        (
-            "seen.csv",
-            "sen.csv",
-            "published_values: there is no published/sen.csv. Correct the name, or write",
-        ),
+        ("seen.csv", "sen.csv", "published_values: there is no published/sen.csv. Correct the"),
     ],
 )
 def test_what_the_study_does_not_know_is_not_left_out_of_a_figure(
@@ -500,11 +477,7 @@ def asked(mine: Path, qdisc: str, era: str = "modern", **more: Any) -> RunFile:
     [
         ("500 ms", "interval", 500.0),
         ("500", "interval", r"codel, 10/10: axis interval: '500': a bare number has no unit"),
-        (
-            "",
-            "interval",
-            r"axes\.csv: not a table of axes \(row 1: non-nullable .*\. Correct it, or restore",
-        ),
+        ("", "interval", r"axes\.csv: not a table of axes \(row 1: non-nullable .*\. Correct it,"),
         ("5 ms", "limit", r"pfifo_fast, 10/10: axis limit: is not known\. Say it in the options"),
     ],
 )

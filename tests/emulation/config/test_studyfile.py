@@ -102,11 +102,7 @@ def test_what_a_file_need_not_say(study: Path) -> None:
         ("study: mine", "paper: mine", "2: paper: unknown key 'paper'; valid: format, study, "),
         ("study: mine", "study: ../x", "2: study: '../x' is not a name; write lower-case letters"),
         ("kind: codel", "kind: htb", "8: qdiscs.mine.kind: unknown kind 'htb'; valid: bfifo, cake"),
-        (
-            "kind: codel",
-            "kind: codl",
-            "8: qdiscs.mine.kind: unknown kind 'codl'; name the folder of",
-        ),
+        ("kind: codel", "kind: codl", "8: qdiscs.mine.kind: unknown kind 'codl'; name the folder"),
         ("100 packets", "100", "9: qdiscs.mine.options.limit: '100': a bare number has no unit"),
         ("limit: 100", "limt: 100", "9: qdiscs.mine.options.limt: unknown option of codel 'limt'"),
         ("target: 1 ms", "target: 1", "10: qdiscs.mine.by.rtt.5 ms.target: '1': a bare number has"),

@@ -94,11 +94,7 @@ def test_the_points_are_the_product_of_all_lists(first_of: Read) -> None:
         ("era: [modern, '2014']", lambda run: run.era, ["modern", "2014"]),
         ("load: [light, heavy]", lambda run: (run.traffic.test, run.memory_mib),
          [("tcp_1up", 192), ("tcp_nup", 256)]),
-        (
-            "rig.base_rtt: [10 ms, [10 ms, 20 ms]]",
-            lambda run: len(run.base_rtts),
-            [1, 2],
-        ),
+        ("rig.base_rtt: [10 ms, [10 ms, 20 ms]]", lambda run: len(run.base_rtts), [1, 2]),
     ],
 )  # fmt: skip
 def test_any_parameter_is_an_axis(

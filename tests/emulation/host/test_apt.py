@@ -101,10 +101,7 @@ def test_names_are_no_options_and_each_has_its_file(
 @pytest.mark.parametrize(
     ("said", "expected"),
     [
-        (
-            "E: Package 'python2' has no installation candidate\n",
-            "has no package python2; look for its name with 'apt-cache search'",
-        ),
+        ("E: Package 'python2' has no installation candidate\n", "has no package python2; look"),
         (
             "E: Unable to locate package one\nE: Unable to locate package two\n",
             "has no package one, two; look for its name",

@@ -85,11 +85,7 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
         ("mcs: 7", "mcs: 8, control: iwl", "13: wifi.home.stations[0].up.mcs: 8 has more streams"),
         ("mcs: 7", "trace: [[0, 5]]", "13: wifi.home.stations[0].up.trace: is not a trace; write"),
         ("{mcs: 7}", "7", "13: wifi.home.stations[0].up: is not a mapping; write"),
-        (
-            "  edge_rate",
-            "  kind: none\n  edge_rate",
-            "23: experiments.rrul.rig.wifi: unknown key 'wifi'",
-        ),
+        ("  edge_rate", "  kind: none\n  edge_rate", "23: experiments.rrul.rig.wifi: unknown key"),
         ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; write 1"),
     ],
 )

@@ -325,10 +325,7 @@ def test_what_tc_needs() -> None:
     ("arguments", "what"),
     [
         (["--qdisc", "choke"], "'limit' is missing, which choke needs"),
-        (
-            ["--qdisc", "cake", "--set", "qdisc.flows=true", "--set", "qdisc.hosts=true"],
-            "excludes",
-        ),
+        (["--qdisc", "cake", "--set", "qdisc.flows=true", "--set", "qdisc.hosts=true"], "excludes"),
     ],
 )
 def test_a_sweep_refuses_options_that_are_wrong_together(

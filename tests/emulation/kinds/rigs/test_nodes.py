@@ -131,11 +131,7 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        (
-            "to: other}",
-            "to: othr}",
-            "19: rig.links[3].to: unknown node 'othr'; did you mean 'other'",
-        ),
+        ("to: other}", "to: othr}", "19: rig.links[3].to: unknown node 'othr'; did you mean"),
         ("to: other}", "to: s1}", "19: rig.links[3]: leads from 's1' to itself; name two nodes"),
         (
             "to: other}",
@@ -167,54 +163,30 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
             "{from: client, to: r1, ports: [sixteen-letters-, eth0]}",
             "13: rig.links[0]: 'sixteen-letters-' is not the name of a port",
         ),
-        (
-            "    other:",
-            "    lone: {}\n    other:",
-            "11: rig.nodes.lone: no link leads to 'lone'; add one, or remove the node",
-        ),
+        ("    other:", "    lone: {}\n    other:", "11: rig.nodes.lone: no link leads to 'lone'"),
         (
             "    - {from: s1, to: other}",
             "    - {from: other, to: more}\n    - {from: more, to: another}",
             "19: rig.links[3].to: unknown node 'more'",
         ),
         ("{forwards: true}", "{}", "8: rig.nodes.r1: 'r1' has 2 links and forwards nothing; write"),
-        (
-            "{forwards: true}",
-            "{forwards: true, switches: true}",
-            "8: rig.nodes.r1: forwards and switches; choose one: a router or a switch",
-        ),
+        ("{forwards: true}", "{forwards: true, switches: true}", "8: rig.nodes.r1: forwards and"),
         ("{forwards: true}", "{forwards: 1}", "8: rig.nodes.r1.forwards: is not true or false"),
-        (
-            "{forwards: true}",
-            "{forward: true}",
-            "8: rig.nodes.r1.forward: unknown key 'forward'; di",
-        ),
+        ("{forwards: true}", "{forward: true}", "8: rig.nodes.r1.forward: unknown key 'forward'"),
         (
             "    server: {}",
             "    server: {}\n    sw: {switches: true}",
             "11: rig.nodes.sw: the switch 'sw' has no digit in its name; write e.g. 'sw1'",
         ),
-        (
-            "    client:",
-            "    a b:",
-            "7: rig.nodes.a b: 'a b' is not the name of a node; write up to",
-        ),
-        (
-            "{delay: 20 ms}",
-            "{delay: 20}",
-            "17: rig.links[1].back.delay: '20': a bare number has no",
-        ),
+        ("    client:", "    a b:", "7: rig.nodes.a b: 'a b' is not the name of a node; write up"),
+        ("{delay: 20 ms}", "{delay: 20}", "17: rig.links[1].back.delay: '20': a bare number has"),
         ("{delay: 20 ms}", "{}", "17: rig.links[1].back: has no effect; write a rate, a delay"),
         (
             "{delay: 20 ms}",
             "{delay: 20 ms, queue: tested}",
             "17: rig.links[1].back.delay: excludes a queue and a burst; put the delay on",
         ),
-        (
-            "{delay: 20 ms}",
-            "{queue: tested}",
-            "17: rig.links[1].back: a queue without a rate never fills; add e.g. 'rate: 10 Mbit/s'",
-        ),
+        ("{delay: 20 ms}", "{queue: tested}", "17: rig.links[1].back: a queue without a rate"),
         (
             "{delay: 20 ms}",
             "{rate: down, burst: 1513 B}",
@@ -225,31 +197,15 @@ def test_a_rig_without_a_queue_under_test_has_no_link_and_no_qdisc(
             "{rate: down, burst: 5 ms}",
             "17: rig.links[1].back.burst: '5 ms': unknown unit 'ms'",
         ),
-        (
-            "queue: tested",
-            "queue: codel",
-            "16: rig.links[1].there.queue: 'codel' is not a queue; write",
-        ),
-        (
-            "{kind: fq_codel}",
-            "{kind: fq_code}",
-            "18: rig.links[2].back.queue.kind: unknown kind 'fq_code'; did you mean 'fq_codel'",
-        ),
+        ("queue: tested", "queue: codel", "16: rig.links[1].there.queue: 'codel' is not a queue"),
+        ("{kind: fq_codel}", "{kind: fq_code}", "18: rig.links[2].back.queue.kind: unknown kind"),
         (
             "{kind: fq_codel}",
             "{kind: fq_codel, options: {target: 5}}",
             "18: rig.links[2].back.queue.options.target: '5': a bare number has no unit",
         ),
-        (
-            "  links:\n",
-            "  mtu: 1500 B\n  links:\n",
-            "12: rig.mtu: unknown key 'mtu'; valid: sysctls",
-        ),
-        (
-            "kind: nodes",
-            "kind: node",
-            "5: rig.kind: unknown kind 'node'; did you mean 'nodes'? val",
-        ),
+        ("  links:\n", "  mtu: 1500 B\n  links:\n", "12: rig.mtu: unknown key 'mtu'; valid:"),
+        ("kind: nodes", "kind: node", "5: rig.kind: unknown kind 'node'; did you mean 'nodes'?"),
     ],
 )
 def test_what_is_no_network_is_refused_at_its_line(

@@ -80,11 +80,7 @@ def test_ends_without_a_rate_have_the_wires() -> None:
     [
         ("wire: 10 Mbit/s, ", "", "there.tree: a tree needs a rate, without which its port is inf"),
         ("wire: 10", "wire: 0", "'0 bit/s' is not a possible rate"),
-        (
-            "there: {tree",
-            "back: {rate: 20 Mbit/s}, there: {tree",
-            "'20 Mbit/s' is more than the wi",
-        ),
+        ("there: {tree", "back: {rate: 20 Mbit/s}, there: {tree", "'20 Mbit/s' is more than the"),
         ('handle: "1:"', 'handle: "fff0:"', "fff0: is the handle of the wire; choose another"),
     ],
 )

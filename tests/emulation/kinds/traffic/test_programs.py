@@ -157,11 +157,7 @@ def test_clients_of_a_kind_share_a_server(sender: Path, first_of: Read, kind: st
         ),
         ("kind: iperf, cc: vegas", "iperf -c 10.0.4.2 -t 10 -y C -Z vegas", {"tcp": 5001}),
         ("kind: iperf3, cc: lp", "iperf3 -c 10.0.4.2 -t 10 -J -C lp", {"tcp": 5201}),
-        (
-            "kind: irtt, interval: 5 ms",
-            "irtt client -o - -i 5000us -d 10s 10.0.4.2",
-            {"udp": 2112},
-        ),
+        ("kind: irtt, interval: 5 ms", "irtt client -o - -i 5000us -d 10s 10.0.4.2", {"udp": 2112}),
         ("kind: ping, interval: 200 ms", "ping -n -D -i 0.2 -c 50 10.0.4.2", None),
         (
             "kind: flent, test: tcp_nup, step: 100 ms",
