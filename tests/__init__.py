@@ -1,7 +1,17 @@
 """Tests, in the folders of what they test."""
 
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
 #: The repository.
 ROOT: Final = Path(__file__).resolve().parents[1]
+
+
+def write_files(folder: Path, texts: Mapping[str, str]) -> Path:
+    """Write a text by the name of its file below `folder`, with the folders between; return it."""
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(text)
+    return folder

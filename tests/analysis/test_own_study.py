@@ -26,6 +26,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.errors import EmulationError
 from qdisclab.emulation.host.pool import workers
 from qdisclab.emulation.study import studies
+from tests import write_files
 from tests.data import synthetic
 
 STUDY = """\
@@ -160,20 +161,10 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv(studies.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "mine"
-    for name, text in {
-        "study.yaml": STUDY,
-        **{n: t for f in FILES.values() for n, t in f.items()},
-    }.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(notebook_of(text) if path.suffix == ".ipynb" else text)
-    for qdisc in ("pfifo_fast", "codel"):
-        for seed in (1, 2, 3):
-            synthetic.write_run(tmp_path / "made", "10-10", qdisc, seed, experiment="load")
-    (folder / "data").mkdir()
-    (tmp_path / "made/gbw2015").rename(folder / "data/mine")
-    for path in (folder / "data").rglob("*.json"):
-        path.write_text(path.read_text().replace("gbw2015", "mine"))
+    write_files(folder, {"study.yaml": STUDY})
+    for texts in FILES.values():
+        write_files(folder, {n: notebook_of(t) if "ipynb" in n else t for n, t in texts.items()})
+    synthetic.write_own(folder, ("pfifo_fast", "codel"), seeds=3)
     return folder
 
 

@@ -1,6 +1,8 @@
 """Provenances of runs that nobody made, as small as `emulation.runs.index` takes them."""
 
+import io
 import json
+import tarfile
 from pathlib import Path
 from typing import Any
 
@@ -35,6 +37,16 @@ def made_up(
         "axes": {"link": link, "qdisc": qdisc, "cc": cc},
     }  # fmt: skip
     return _write(root, about | more)
+
+
+def printed(run: RunFile, **texts: str) -> RunFile:
+    """Leave what programs of a run printed beside it, by their names; return the run."""
+    with tarfile.open(run.provenance.with_suffix(".output.tar.gz"), "w:gz") as archive:
+        for program, text in texts.items():
+            about = tarfile.TarInfo(f"{program}/stdout")
+            about.size = len(text)
+            archive.addfile(about, io.BytesIO(text.encode()))
+    return run
 
 
 def _write(root: Path, record: dict[str, Any]) -> RunFile:

@@ -114,6 +114,18 @@ def write_run(
     return path
 
 
+def write_own(study: Path, qdiscs: tuple[str, ...], seeds: int) -> None:
+    """Write runs at 10/10 of the experiment `load` of the study in a folder, into its data."""
+    made = study.with_name(f"{study.name}-made")
+    for qdisc in qdiscs:
+        for seed in range(1, seeds + 1):
+            write_run(made, "10-10", qdisc, seed, experiment="load")
+    (study / "data").mkdir()
+    (made / "gbw2015").rename(study / "data" / study.name)
+    for path in (study / "data").rglob("*.json"):
+        path.write_text(path.read_text().replace("gbw2015", study.name))
+
+
 def write_tree(root: Path, links: tuple[str, ...], seeds: int, length_s: int = 20) -> None:
     """Write every qdisc of `links` with seeds 1 to `seeds`."""
     for link in links:

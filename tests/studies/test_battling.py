@@ -10,7 +10,6 @@ import pytest
 
 from qdisclab.analysis.measures.flood import LATENCY, SILENT, TOTAL, run_numbers
 from qdisclab.analysis.runs.dataset import Dataset, find_runs, read_runs
-from qdisclab.analysis.runs.flentfile import kind_of
 from qdisclab.analysis.runs.settings import Setting
 from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
@@ -32,19 +31,6 @@ def data(tmp_path_factory: pytest.TempPathFactory) -> Dataset:
         for seed in (1, 2):
             synthetic.write_run(root, "10-10", qdisc, seed)
     return read_runs(find_runs(root, "gbw2015", "rrul"), jobs=1)
-
-
-@pytest.mark.parametrize("mark", ["BE", "BK", "CS5", "EF"])
-def test_every_mark_of_rrul_is_a_flow(mark: str) -> None:
-    assert kind_of(f"TCP upload {mark}") == "tcp_upload"
-    assert kind_of(f"TCP download {mark}") == "tcp_download"
-    assert kind_of("TCP download sum") is None
-
-
-@pytest.mark.parametrize("mark", ["BE", "BK", "EF"])
-def test_every_mark_of_the_probes_is_one(mark: str) -> None:
-    assert kind_of(f"Ping (ms) UDP {mark}") == "ping_udp"
-    assert kind_of("Ping (ms) avg") is None
 
 
 def test_latency_is_the_mean_over_probes_and_throughput_the_sum_of_all_flows(data: Dataset) -> None:

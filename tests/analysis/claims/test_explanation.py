@@ -194,10 +194,3 @@ def test_what_todays_seeds_leave_open_is_not_explained_by_the_papers_era() -> No
     both = pd.concat([measured({CODEL: WIDE}), measured({CODEL: LOW}, era="2014")])
     (one,) = assess([claim()], {"g038": check.within(CODEL, high=2)}, both)
     assert [each.verdict for each in one.judgements] == [Verdict.AGREES, Verdict.UNDECIDED]
-
-
-def test_an_experiment_without_a_run_explains_nothing() -> None:
-    table = measured({CODEL: HIGH}, era="2014")
-    rules = {"g038": check.within(CODEL, high=2)}
-    (one,) = assess([claim()], rules, table, [NO_RACK])
-    assert one.headline.verdict == Verdict.DISAGREES

@@ -22,6 +22,7 @@ from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulation.captures import pcap
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.study import studies
+from tests import write_files
 from tests.data import synthetic
 from tests.emulation.captures.made import length, segment, write_pcap
 
@@ -54,15 +55,8 @@ def study(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> StudyFolder:
     monkeypatch.setenv(studies.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     folder = tmp_path / "beside"
-    (folder / "data").mkdir(parents=True)
-    (folder / "figures").mkdir()
-    (folder / "study.yaml").write_text(STUDY)
-    (folder / "figures" / "load.yaml").write_text(FIGURE)
-    for seed in (1, 2):
-        synthetic.write_run(tmp_path / "made", "10-10", "codel", seed, experiment="load")
-    (tmp_path / "made/gbw2015").rename(folder / "data/beside")
-    for path in (folder / "data").rglob("*.json"):
-        path.write_text(path.read_text().replace("gbw2015", "beside"))
+    write_files(folder, {"study.yaml": STUDY, "figures/load.yaml": FIGURE})
+    synthetic.write_own(folder, ("codel",), seeds=2)
     (folder / measured.FOLDER / CELL).mkdir(parents=True)
     return study_at(folder)
 

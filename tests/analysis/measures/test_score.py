@@ -1,7 +1,5 @@
 """The numbers of a scorecard, and how two flows share a queue."""
 
-import io
-import tarfile
 from pathlib import Path
 
 import pandas as pd
@@ -21,12 +19,7 @@ from tests.data import provenances
 
 def run_of(folder: Path, **printed: str) -> RunFile:
     run = provenances.made_up(folder, "rfc7928", "share_bbr", link="10/10", qdisc="pie")
-    with tarfile.open(run.provenance.with_suffix(".output.tar.gz"), "w:gz") as archive:
-        for name, text in printed.items():
-            about = tarfile.TarInfo(f"{name}/stdout")
-            about.size = len(text)
-            archive.addfile(about, io.BytesIO(text.encode()))
-    return run
+    return provenances.printed(run, **printed)
 
 
 def test_shares_are_what_both_netperfs_print(tmp_path: Path) -> None:

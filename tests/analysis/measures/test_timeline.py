@@ -1,7 +1,5 @@
 """Runs of programs over time, from what stands beside a run."""
 
-import io
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -20,11 +18,7 @@ BEGAN_S = 1_700_000_000
 
 def beside(folder: Path, printed: str) -> RunFile:
     run = provenances.made_up(folder, "links", "lte", link="12/5", qdisc="pie")
-    with tarfile.open(run.provenance.with_suffix(".output.tar.gz"), "w:gz") as archive:
-        about = tarfile.TarInfo("probe/stdout")
-        about.size = len(printed)
-        archive.addfile(about, io.BytesIO(printed.encode()))
-    return run
+    return provenances.printed(run, probe=printed)
 
 
 @pytest.fixture

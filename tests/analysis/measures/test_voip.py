@@ -116,22 +116,6 @@ def test_another_tool_beside(root: Path, data: Dataset) -> None:
     assert none.empty
 
 
-def test_lost_on_the_way_back_had_arrived() -> None:
-    from qdisclab.analysis.runs.flentfile import _loss
-
-    packets = [
-        {"seq": 0, "t": 10.0},
-        {"seq": 1, "t": 10.1, "lost": True, "lost_dir": "up"},
-        {"seq": 2, "t": 10.2, "lost": True, "lost_dir": "down"},
-        {"seq": 3, "t": 10.3},
-        {"seq": 5, "t": 30.3},
-    ]
-    loss = _loss(packets)
-    assert (loss.packets, loss.lost) == (6, 2)
-    with pytest.raises(ValueError, match="no packet"):
-        _loss(packets[1:2])
-
-
 def test_tables_fit_their_schemas(data: Dataset) -> None:
     voip_rows = data.samples[data.samples["kind"] == "voip"]
     assert voip_rows["delay_ms"].notna().all()

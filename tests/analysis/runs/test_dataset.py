@@ -12,7 +12,7 @@ import pytest
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import dataset
 from qdisclab.analysis.runs.dataset import find_runs, read_runs
-from qdisclab.analysis.runs.flentfile import kind_of, read_flent
+from qdisclab.analysis.runs.flentfile import read_flent
 from qdisclab.analysis.runs.settings import Setting
 from qdisclab.emulation.errors import EmulationError
 from qdisclab.emulation.model.run import variant_name
@@ -158,33 +158,6 @@ def test_a_flood_of_udp_has_its_ping(data: Path, tmp_path: Path) -> None:
     assert "ping_icmp" in refusal(tmp_path)
 
 
-def test_a_test_of_flents_that_no_paper_has_is_read(data: Path, tmp_path: Path) -> None:
-    metadata = synthetic.flent_content(LINK, QDISC, 1)["metadata"] | {"NAME": "tcp_ndown"}
-    rewrite(data, metadata=metadata)
-    (found,) = find_runs(tmp_path, "gbw2015", "rrul")
-    assert len(read_runs([found], jobs=1).flows) == 8
-
-
-def test_newer_format(data: Path, tmp_path: Path) -> None:
-    rewrite(data, version=5)
-    assert "flent data format 5, newer than 4" in refusal(tmp_path)
-
-
-def test_flow_without_samples(data: Path, tmp_path: Path) -> None:
-    content = synthetic.flent_content(LINK, QDISC, 1)
-    content["results"]["TCP upload BE2"] = [None] * len(content["x_values"])
-    content["metadata"]["SERIES_META"]["TCP upload BE2"]["BYTES_SENT"] = 0
-    rewrite(data, results=content["results"], metadata=content["metadata"])
-    assert "series 'TCP upload BE2' has no sample" in refusal(tmp_path)
-
-
-def test_series_of_the_wrong_length(data: Path, tmp_path: Path) -> None:
-    content = synthetic.flent_content(LINK, QDISC, 1)
-    content["results"]["Ping (ms) ICMP"].pop()
-    rewrite(data, results=content["results"])
-    assert "'Ping (ms) ICMP' has 149 values for 150 steps" in refusal(tmp_path)
-
-
 def test_provenance_of_another_run(data: Path, tmp_path: Path) -> None:
     provenance = data.with_name("seed-001.json")
     provenance.write_text(provenance.read_text().replace("/codel/", "/pie/"))
@@ -205,13 +178,6 @@ def test_provenance_without_kernel(data: Path, tmp_path: Path) -> None:
     del content["identity"]["kernel"]
     provenance.write_text(json.dumps(content))
     assert "without a usable entry (KeyError: 'kernel')" in refusal(tmp_path)
-
-
-def test_kinds_of_series() -> None:
-    assert kind_of("TCP download BE4") == "tcp_download"
-    assert kind_of("Ping (ms) UDP BE1") == "ping_udp"
-    for derived in ("TCP download sum", "Ping (ms) avg", "TCP totals", "TCP upload BE::tcp_cwnd"):
-        assert kind_of(derived) is None
 
 
 def test_golden_file_of_a_real_run() -> None:

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import textwrap
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +34,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.config.catalogue import experiment, load
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.study import studies
-from tests import ROOT
+from tests import ROOT, write_files
 from tests.data import provenances, synthetic
 from workflow.plan import Plan, make_plan
 
@@ -103,7 +102,7 @@ figure,link,qdisc,metric,direction,value,unit,reading_error
 
 
 @pytest.fixture
-def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study that does not ship, with three runs of each of two qdiscs."""
     monkeypatch.setenv(studies.VARIABLE, "")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -113,17 +112,9 @@ def mine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         "study.yaml": STUDY, "figures/fig1.yaml": FIGURE, "claims.csv": CLAIMS,
         "claims.py": RULES, "published/seen.csv": PRINTED,
     }  # fmt: skip
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
-    for qdisc in ("pfifo_fast", "codel"):
-        for seed in (1, 2, 3):
-            synthetic.write_run(tmp_path / "made", "10-10", qdisc, seed, experiment="load")
-    (folder / "data").mkdir()
-    (tmp_path / "made/gbw2015").rename(folder / "data/mine")
-    for path in (folder / "data").rglob("*.json"):
-        path.write_text(path.read_text().replace("gbw2015", "mine"))
-    yield folder
+    write_files(folder, files)
+    synthetic.write_own(folder, ("pfifo_fast", "codel"), seeds=3)
+    return folder
 
 
 def plan(**changes: object) -> Plan:

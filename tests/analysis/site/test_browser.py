@@ -11,6 +11,7 @@ import re
 import shutil
 from collections.abc import Iterator
 from importlib.resources import files
+from itertools import product, starmap
 from pathlib import Path
 from typing import Any
 from urllib.parse import unquote, urlparse
@@ -326,11 +327,12 @@ def test_values_of_a_figure_are_drawn_and_chosen(site: Path, browser: Browser) -
     over = drawn.locator(".u-over")
     box = over.bounding_box()
     assert box
-    said = set()
-    for across in range(1, 40):
-        for down in range(1, 12):
-            over.hover(position={"x": across * box["width"] / 40, "y": down * box["height"] / 12})
-            said.add(drawn.locator("output").inner_text())
+
+    def said_at(across: int, down: int) -> str:
+        over.hover(position={"x": across * box["width"] / 40, "y": down * box["height"] / 12})
+        return drawn.locator("output").inner_text()
+
+    said = starmap(said_at, product(range(1, 40), range(1, 12)))
     assert any("codel" in words and "Published" in words and ": 35" in words for words in said)
     assert visit.problems == []
 

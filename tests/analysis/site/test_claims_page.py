@@ -1,7 +1,6 @@
 """What people and machines see of the claims: JSON, page and command."""
 
 import json
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pandas as pd
@@ -17,12 +16,12 @@ from qdisclab.analysis.measures.table import MEASURED
 from qdisclab.analysis.runs.statement import Claim, read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site import report, verdicts
-from qdisclab.analysis.site.claims import render, write_claims
+from qdisclab.analysis.site.claims import write_claims
 from qdisclab.emulate import cli
+from tests.analysis.claims.cases import CODEL, PIE
+from tests.analysis.site.test_report import Page
 
 NAN = float("nan")
-CODEL = Quantity("induced_latency_ms", "rrul", "10/10", "codel")
-PIE = Quantity("induced_latency_ms", "rrul", "10/10", "pie")
 LOST = Quantity("induced_latency_ms", "rrul", "10/10", "sfq")
 
 
@@ -90,33 +89,6 @@ def test_json_has_every_era_check_and_interval(found: list[Assessment]) -> None:
     assert (rows[2]["lacks"], rows[0]["lacks"]) == ("data", None)
 
 
-class Page(HTMLParser):
-    """Identifiers, addresses, claims with their attributes, and text."""
-
-    def __init__(self, text: str) -> None:
-        super().__init__()
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.claims: list[dict[str, str | None]] = []
-        self.hidden: list[str] = []
-        self.text = ""
-        self.feed(text)
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        found = dict(attrs)
-        if found.get("id"):
-            self.ids.append(str(found["id"]))
-        if tag == "a":
-            self.links.append(str(found["href"]))
-        if found.get("class") == "claim":
-            self.claims.append(found)
-        if "hidden" in found:
-            self.hidden.append(tag)
-
-    def handle_data(self, data: str) -> None:
-        self.text += data
-
-
 def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_path: Path) -> None:
     page = Page(write_claims(tmp_path, as_json(found)).read_text())
     assert [one["id"] for one in page.claims] == ["g001", "g002", "g003", "g004", "g005"]
@@ -126,20 +98,6 @@ def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_pa
     }  # fmt: skip
     assert "CoDel <b>before</b> PIE." in page.text  # escaped, not swallowed
     assert "explained by era 2014" in " ".join(page.text.split())
-    assert len(page.ids) == len(set(page.ids))
-    for link in page.links:
-        if link.startswith("#"):
-            assert link[1:] in page.ids
-        elif not link.startswith(("https://", "data:")):
-            beside = ("index.html", "runs.html", "search.html")
-            assert link in beside or (tmp_path / link).is_file()
-
-
-def test_page_needs_nothing_from_elsewhere(found: list[Assessment]) -> None:
-    text = render(as_json(found))
-    assert text.count("<link") == text.count('<link rel="icon" href="data:') == 1
-    assert " src=" not in text
-    assert "prefers-color-scheme: dark" in text
 
 
 def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path) -> None:

@@ -41,13 +41,15 @@ from tests.data.synthetic_results import write_data, write_notebook, write_resul
 
 
 class Page(HTMLParser):
-    """Addresses, alternative texts, identifiers and the text of a page."""
+    """Addresses, alternative texts, identifiers, claims, what is hidden, and the text of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.links: list[str] = []
         self.alts: list[str] = []
-        self.ids: set[str] = set()
+        self.ids: list[str] = []
+        self.claims: list[dict[str, str | None]] = []
+        self.hidden: list[str] = []
         self.text = ""
         self.feed(text)
 
@@ -58,7 +60,11 @@ class Page(HTMLParser):
             if name == "alt" and value:
                 self.alts.append(value)
             if name == "id" and value:
-                self.ids.add(value)
+                self.ids.append(value)
+            if name == "hidden":
+                self.hidden.append(tag)
+            if (name, value) == ("class", "claim"):
+                self.claims.append(dict(attrs))
 
     def handle_data(self, data: str) -> None:
         self.text += data
@@ -74,24 +80,31 @@ def results(tmp_path_factory: pytest.TempPathFactory, data: Path) -> Path:
     return write_results(tmp_path_factory.mktemp("results"), data)
 
 
+@pytest.fixture
+def copy(results: Path, tmp_path: Path) -> Path:
+    """The results, to be changed."""
+    return shutil.copytree(results, tmp_path / "results")
+
+
 def test_every_link_leads_somewhere(results: Path) -> None:
-    found = [*results.rglob("*.html")]
-    assert {str(path.relative_to(results)) for path in found} == {
+    pages = {path: Page(path.read_text()) for path in results.rglob("*.html")}
+    assert {str(path.relative_to(results)) for path in pages} == {
         "index.html", "runs.html", "claims.html", "gbw2015/index.html",
         "gbw2015/fig2b/index.html", "gbw2015/fig2c/index.html", "gbw2015/fig2c/notebook.html",
         "runs/gbw2015/rrul.html", "search.html",
     }  # fmt: skip
     local = 0
-    for path in found:
-        for link in Page(path.read_text()).links:
+    for path, page in pages.items():
+        assert len(page.ids) == len({*page.ids}), path
+        for link in page.links:
             if link.startswith(("https://", "data:")):
                 continue
             local += 1
             target, _, anchor = unquote(link).partition("#")
-            other = path.parent / target.partition("?")[0] if target else path
+            other = (path.parent / target.partition("?")[0]).resolve() if target else path
             assert other.is_file(), f"{path}: {link}"
             if anchor:
-                assert anchor in Page(other.read_text()).ids, f"{path}: {link}"
+                assert anchor in pages[other].ids, f"{path}: {link}"
     assert local > 40
 
 
@@ -120,6 +133,7 @@ def test_pages_need_nothing_from_elsewhere(results: Path) -> None:
         assert f'content="script-src {only};' in unescape(text)
         assert text.count("<link") == text.count('<link rel="icon" href="data:') == 1
         assert "@import" not in text
+        assert "prefers-color-scheme: dark" in text
         assert all(not link.startswith("http") or "doi.org" in link for link in Page(text).links)
 
 
@@ -162,11 +176,7 @@ def test_paper_shows_the_claims_that_a_notebook_ends_with(results: Path) -> None
     assert "claims.html?paper=gbw2015" in index.links
 
 
-def test_printed_values_that_are_not_judged_are_not_denied(
-    results: Path, data: Path, tmp_path: Path
-) -> None:
-    copy = tmp_path / "results"
-    shutil.copytree(results, copy)
+def test_printed_values_that_are_not_judged_are_not_denied(copy: Path, data: Path) -> None:
     folder = copy / "gbw2015/fig2b"
     summary = json.loads((folder / "summary.json").read_text())
     (folder / "summary.json").write_text(json.dumps(summary | {"compared": 0, "agreeing": 0}))
@@ -177,9 +187,7 @@ def test_printed_values_that_are_not_judged_are_not_denied(
     assert "no column of printed" not in text
 
 
-def test_pages_say_which_runs_failed(results: Path, data: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "results"
-    shutil.copytree(results, copy)
+def test_pages_say_which_runs_failed(copy: Path, data: Path) -> None:
     arguments = ["--results", str(copy), "--data", str(data), "--failed"]
     mine = [f"gbw2015/rrul/10-1/pie/cubic/seed-{seed:03}" for seed in range(12)]
     assert report.main([*arguments, *mine, "other/x/10-1/pie/cubic/seed-001"]) == 0
@@ -192,11 +200,7 @@ def test_pages_say_which_runs_failed(results: Path, data: Path, tmp_path: Path) 
         assert "that failed" not in Page((copy / name).read_text()).text
 
 
-def test_pages_say_that_claims_are_of_an_earlier_call(
-    results: Path, data: Path, tmp_path: Path
-) -> None:
-    copy = tmp_path / "results"
-    shutil.copytree(results, copy)
+def test_pages_say_that_claims_are_of_an_earlier_call(copy: Path, data: Path) -> None:
     arguments = ["--results", str(copy), "--data", str(data), "--earlier-claims"]
     assert report.main(arguments) == 0
     written = (copy / "index.html", copy / "gbw2015/index.html")
@@ -421,9 +425,7 @@ def test_measured_values_count_once_and_settings_do_not(
     assert report.counted([*figures, *fitted, *settings]) == once
 
 
-def test_the_papers_own_figures_come_first_and_all_are_there(results: Path, tmp_path: Path) -> None:
-    copy = tmp_path / "results"
-    shutil.copytree(results, copy)
+def test_the_papers_own_figures_come_first_and_all_are_there(copy: Path) -> None:
     summary = outputs.read_summary(copy / "gbw2015/fig2b/summary.json")
     outputs.write_summary(
         copy / "gbw2015/fig2b/summary.json", replace(summary, section="Today's Linux")
@@ -434,7 +436,7 @@ def test_the_papers_own_figures_come_first_and_all_are_there(results: Path, tmp_
     ]  # fmt: skip
     report.Site(copy, shown, verdicts.read(copy), set()).write()
     page = Page((copy / "gbw2015/index.html").read_text())
-    assert {"the-paper-s-figures", "today-s-linux", "fig2b", "fig2c"} <= page.ids
+    assert {"the-paper-s-figures", "today-s-linux", "fig2b", "fig2c"} <= {*page.ids}
 
 
 def test_a_cover_that_a_study_does_not_have_is_named(
