@@ -12,9 +12,11 @@ from unittest import mock
 
 import pytest
 
+from qdisclab.emulation import kernel
 from qdisclab.emulation.config import ownfile
 from qdisclab.emulation.config.catalogue import experiment, load
 from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs import speed
 from qdisclab.emulation.study import studies, trust
@@ -59,6 +61,18 @@ def rrul() -> Experiment:
 def gbw2015(root: Path) -> Path:
     """The shipped experiment file."""
     return root / "studies" / "gbw2015" / "study.yaml"
+
+
+@pytest.fixture(scope="session")
+def built() -> kernel.Kernel:
+    """The kernel, from the cache where it is there."""
+    return kernel.build()
+
+
+@pytest.fixture(scope="session")
+def guest_root() -> rootfs.RootFs:
+    """The guest's root file system, from the cache where it is there."""
+    return rootfs.build()
 
 
 @pytest.fixture

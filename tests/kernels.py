@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -29,6 +30,13 @@ libc = ctypes.CDLL(None, use_errno=True)
 with open(f'/job/modules/{name}', 'rb') as file:
     status('loaded', error=libc.syscall(313, file.fileno(), b'', 0) and ctypes.get_errno())
 """
+
+
+def run_script(script: str, place: Path, series: str | None = None, **machine: Any) -> vm.Ending:
+    """Have a guest with a kernel of that series do the script, in `place`."""
+    built, root = kernel.build(series=series), rootfs.build()
+    vm.prepare(place, root.path, {"work": "script"}, script=script)
+    return vm.run(vm.Machine(built.path, root.path, seed=1, **machine), place)
 
 
 def load_module(series: str, source: str, place: Path) -> vm.Ending:

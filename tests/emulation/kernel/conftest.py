@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulation.kernel import make
+from tests import write_files
 
 MAKEFILE = """\
 VERSION = 6
@@ -49,14 +50,13 @@ needs_make = pytest.mark.skipif(
 @pytest.fixture
 def recipe_dir(tmp_path: Path) -> Path:
     """A recipe with one option and one patch."""
-    folder = tmp_path / "qdisc"
-    (folder / "config").mkdir(parents=True)
-    (folder / "patches/6.12").mkdir(parents=True)
-    (folder / "KERNEL.toml").write_text("[series]\n")
-    (folder / "config/a.config").write_text("# reason\nCONFIG_A=y\n")
-    (folder / "patches/6.12/one.patch").write_text(PATCH)
-    (folder / "patches/series").write_text("6.12..6.12 6.12/one.patch\n")
-    return folder
+    texts = {
+        "KERNEL.toml": "[series]\n",
+        "config/a.config": "# reason\nCONFIG_A=y\n",
+        "patches/6.12/one.patch": PATCH,
+        "patches/series": "6.12..6.12 6.12/one.patch\n",
+    }
+    return write_files(tmp_path / "qdisc", texts)
 
 
 @pytest.fixture

@@ -25,6 +25,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.host.debs import Deb
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import archive, builder, make, recipe as recipes
+from tests import write_files
 
 SOURCE = "5" * 64
 
@@ -34,14 +35,14 @@ Change = Callable[[dict[str, Any]], object]
 @pytest.fixture
 def recipe_dir(tmp_path: Path) -> Path:
     """A recipe with one option, no patch and a source that is known."""
-    folder = tmp_path / "qdisc"
-    (folder / "config").mkdir(parents=True)
-    (folder / "patches").mkdir()
-    (folder / "KERNEL.toml").write_text('[series."6.12"]\npackage = "linux"\nobjects = 1\n')
+    texts = {
+        "KERNEL.toml": '[series."6.12"]\npackage = "linux"\nobjects = 1\n',
+        "config/a.config": "CONFIG_A=y\n",
+        "patches/series": "",
+    }
     known = {"6.12": (Deb("linux", "6.12.7-1", SOURCE),)}
+    folder = write_files(tmp_path / "qdisc", texts)
     lock.save(lock.Lock((), (), (), known, (), ""), folder / "LOCK.toml")
-    (folder / "config/a.config").write_text("CONFIG_A=y\n")
-    (folder / "patches/series").write_text("")
     return folder
 
 
@@ -50,14 +51,13 @@ def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
     """A kernel as a build leaves it in a cache, of a compiler that this machine does not have."""
     inputs = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 3", make.SETTINGS)
     place = tmp_path / "built" / recipes.digest(SOURCE, inputs)
-    (place / "build/scripts").mkdir(parents=True)
-    (place / "linux").write_bytes(b"\x7fELF")
+    texts = {
+        "linux": "\x7fELF", "config": "CONFIG_A=y\n", "build.log": "made here, on this day",
+        "build/scripts/modpost": "#!/bin/true\n", "build/Makefile": "all:\n",
+    }  # fmt: skip
+    write_files(place, texts)
     (place / "linux").chmod(0o555)
-    (place / "config").write_text("CONFIG_A=y\n")
-    (place / "build.log").write_text("made here, on this day")
-    (place / "build/scripts/modpost").write_text("#!/bin/true\n")
     (place / "build/scripts/modpost").chmod(0o755)
-    (place / "build/Makefile").write_text("all:\n")
     (place / "build/link").symlink_to("Makefile")
     record = {
         "release": "6.12.7",
@@ -72,14 +72,6 @@ def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
     found = builder.load(place)
     assert found is not None
     return found
-
-
-@pytest.fixture
-def cache(tmp_path: Path) -> Path:
-    """An empty cache."""
-    folder = tmp_path / "cache"
-    folder.mkdir()
-    return folder
 
 
 def written(file: Path, entries: Mapping[str, bytes | tarfile.TarInfo]) -> str:

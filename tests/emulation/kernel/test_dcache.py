@@ -10,9 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from qdisclab.emulation import kernel
-from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import TODAY, load_module, needs_today
+from tests.kernels import TODAY, load_module, needs_today, run_script
 
 pytestmark = [
     pytest.mark.kernel,
@@ -112,6 +110,4 @@ def test_who_prunes_what_another_is_freeing_goes_on(tmp_path: Path, series: str)
 
 
 def test_trees_of_processes_end_while_another_reads_of_them(tmp_path: Path, series: str) -> None:
-    built, root = kernel.build(series=series), rootfs.build()
-    vm.prepare(tmp_path, root.path, {"work": "script"}, script=TREES)
-    assert vm.run(vm.Machine(built.path, root.path, 1), tmp_path).step("ended")
+    assert run_script(TREES, tmp_path, series).step("ended")

@@ -17,6 +17,7 @@ from qdisclab.emulation.host.debs import Deb
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import builder as builds, make, recipe as recipes, source as sources
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from tests import write_files
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
 from workflow import train
 
@@ -28,10 +29,8 @@ def tarball(tmp_path: Path) -> Path:
 
 
 def make_tarball(folder: Path, main: str, makefile: str = MAKEFILE) -> Path:
-    tree = folder / "linux-6.12.7"
-    (tree / "init").mkdir(parents=True, exist_ok=True)
-    (tree / "Makefile").write_text(makefile)
-    (tree / "init/main.c").write_text(main)
+    texts = {"Makefile": makefile, "init/main.c": main}
+    tree = write_files(folder / "linux-6.12.7", texts)
     path = folder / "linux.tar"
     with tarfile.open(path, "w") as archive:
         archive.add(tree, arcname=tree.name)
@@ -105,9 +104,7 @@ def series(folder: Path, text: str, release: str) -> list[str]:
 
 
 def test_versions_of_a_patch(tmp_path: Path) -> None:
-    for name in ("6.12/a.patch", "7.2/a.patch", "6.12/b.patch"):
-        (tmp_path / name).parent.mkdir(exist_ok=True)
-        (tmp_path / name).write_text(name)
+    write_files(tmp_path, dict.fromkeys(("6.12/a.patch", "7.2/a.patch", "6.12/b.patch"), "a"))
     text = "6.12..6.15 6.12/a.patch\n7.2.. 7.2/a.patch # why\n6.12..6.15 6.12/b.patch\n"
     text += "7.2.. none b.patch\n"
     assert series(tmp_path, text, "6.12") == ["6.12/a.patch", "6.12/b.patch"]
@@ -343,10 +340,8 @@ def test_options_of_the_users_own_are_another_kernel(
 def test_kernel_with_modules_keeps_what_they_are_made_against(
     recipe_dir: Path, tmp_path: Path, cache: Path
 ) -> None:
-    tree = tmp_path / "linux-6.12.7"
-    for name in ("include/net/a.h", "include/drm/b.h", "scripts/mod.sh", "arch/um/Makefile"):
-        (tree / name).parent.mkdir(parents=True, exist_ok=True)
-        (tree / name).write_text("source\n")
+    names = ("include/net/a.h", "include/drm/b.h", "scripts/mod.sh", "arch/um/Makefile")
+    write_files(tmp_path / "linux-6.12.7", dict.fromkeys(names, "source\n"))
     tarball = make_tarball(tmp_path, "good\n")
     without = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
     assert not (without.path.parent / "build").exists()

@@ -10,11 +10,11 @@ from typing import Any
 
 import pytest
 
-from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import DamagedCache, KernelBuildError
 from qdisclab.emulation.host import seal
 from qdisclab.emulation.kernel import Kernel, module
 from qdisclab.emulation.model.qdisc import ModuleSource
+from tests import write_files
 
 HELLO = """\
 #include <linux/module.h>
@@ -27,20 +27,10 @@ MODULE_LICENSE("GPL");
 """
 
 
-@pytest.fixture(scope="module")
-def built() -> Kernel:
-    """The kernel, from the cache where it is there."""
-    return kernel.build()
-
-
 @pytest.fixture
 def hello(tmp_path: Path) -> Path:
     """The sources of a module."""
-    folder = tmp_path / "hello"
-    folder.mkdir()
-    (folder / "Kbuild").write_text("obj-m := hello.o\n")
-    (folder / "hello.c").write_text(HELLO)
-    return folder
+    return write_files(tmp_path / "hello", {"Kbuild": "obj-m := hello.o\n", "hello.c": HELLO})
 
 
 def fake(tmp_path: Path, digest: str = "0" * 16) -> Kernel:

@@ -4,14 +4,11 @@ Linux 7.2 has, is used in a guest."""
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 import pytest
 
-from qdisclab.emulation import kernel
 from qdisclab.emulation.kernel import features
-from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import TODAY, needs_today
+from tests.kernels import TODAY, needs_today, run_script
 
 pytestmark = [pytest.mark.kernel, needs_today]
 
@@ -116,10 +113,7 @@ USES = ("io_uring", "tls", "mptcp", "sctp", "nat", "etf", "taprio", "mqprio", "c
 def came(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, str]:
     """What came of each use."""
     folder = tmp_path_factory.mktemp("options")
-    root = rootfs.build()
-    vm.prepare(folder, root.path, {"work": "script"}, script=SCRIPT)
-    machine = vm.Machine(kernel.build(series=TODAY).path, root.path, seed=1)
-    return vm.run(machine, Path(folder)).step("used")
+    return run_script(SCRIPT, folder, TODAY).step("used")
 
 
 @pytest.mark.parametrize("name", USES)

@@ -7,7 +7,6 @@ import subprocess
 import tempfile
 import time
 from contextlib import suppress
-from dataclasses import replace
 from email import message_from_string
 from pathlib import Path
 
@@ -19,7 +18,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.machine import rootfs, vm
-from tests.kernels import OLDEST, TODAY, load_module, needs_oldest, needs_today
+from tests.kernels import OLDEST, TODAY, load_module, needs_oldest, needs_today, run_script
 
 PATCHES = RECIPE_DIR / "patches"
 SERIES = [
@@ -107,10 +106,8 @@ def test_a_patch_is_in_one_row_of_a_table(name: str) -> None:
 @pytest.mark.kernel
 @pytest.mark.parametrize("series", OLD)
 def test_switches_are_as_today_and_refuse_what_they_are_not(tmp_path: Path, series: str) -> None:
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
     bad = [(path, value) for path, (_, value) in SWITCHES.items()]
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=LOOK.format(bad=bad))
-    ending = vm.run(machine, tmp_path)
+    ending = run_script(LOOK.format(bad=bad), tmp_path, series)
     seen = {step["path"]: step for step in ending.steps if step["step"] == "switch"}
     assert {path: step["found"] for path, step in seen.items()} == {
         path: default for path, (default, _) in SWITCHES.items()
@@ -138,10 +135,7 @@ TOTALS = {OLDEST: (184928, 1458816), "6.12": (184928, 1458816), TODAY: (183172, 
 @pytest.mark.parametrize("series", ALL)
 def test_the_compiler_does_not_change_how_much_memory_there_is(tmp_path: Path, series: str) -> None:
     """A smaller kernel left more, and with it TCP a larger window: these are the shipped runs'."""
-    built = kernel.build(series=series)
-    machine = vm.Machine(built.path, rootfs.build().path, seed=1, memory_mib=192)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=MEMORY)
-    seen = vm.run(machine, tmp_path).step("memory")
+    seen = run_script(MEMORY, tmp_path, series, memory_mib=192).step("memory")
     assert (seen["total_kib"], seen["window"]) == TOTALS[series]
 
 
@@ -176,9 +170,7 @@ status('clock', told=told, now=int(time.time()), ended=ended)
 @pytest.mark.parametrize("series", OLD)
 def test_the_oldest_way_to_read_the_clock_reads_the_guests(tmp_path: Path, series: str) -> None:
     """The host served it, with its own time, to processes that are traced."""
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=OLD_CLOCK)
-    seen = vm.run(machine, tmp_path).step("clock")
+    seen = run_script(OLD_CLOCK, tmp_path, series).step("clock")
     if seen["told"]:
         assert (int(seen["told"]), seen["ended"]) == (seen["now"], 0)
     else:
@@ -218,9 +210,7 @@ MODULE_LICENSE("GPL");
 @pytest.mark.kernel
 @pytest.mark.parametrize("series", ALL)
 def test_the_time_stamp_counter_is_the_guests(tmp_path: Path, series: str) -> None:
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=COUNTER)
-    seen = vm.run(machine, tmp_path).step("counter")
+    seen = run_script(COUNTER, tmp_path, series).step("counter")
     assert seen["passed_ns"] == pytest.approx(1e9, rel=1e-3)
     assert seen["counted"] == pytest.approx(seen["passed_ns"], rel=1e-4)
 
@@ -266,9 +256,7 @@ status('rounded', wrong=wrong, forked=forked)
 @pytest.mark.parametrize("series", EACH)
 def test_each_thread_keeps_its_floating_point_registers(tmp_path: Path, series: str) -> None:
     """They stay in the process that all threads have in common until another one needs it."""
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=ROUNDING)
-    seen = vm.run(machine, tmp_path).step("rounded")
+    seen = run_script(ROUNDING, tmp_path, series).step("rounded")
     assert seen["wrong"] == []
     assert len(seen["forked"]) == 8
     assert [pair for pair in seen["forked"] if pair[0] != pair[1]] == []
@@ -303,9 +291,7 @@ def test_a_debugger_has_the_floating_point_registers_of_its_process(
     tmp_path: Path, series: str
 ) -> None:
     """It had those of the process that had run last, its own as a rule."""
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=DEBUGGED)
-    seen = vm.run(machine, tmp_path).step("debugged")
+    seen = run_script(DEBUGGED, tmp_path, series).step("debugged")
     assert (seen["calls"], seen["found"], seen["rounds"]) == ([0, 0], 0x800, 0x400)
 
 
@@ -341,9 +327,7 @@ status('based', wrong=wrong, changes=sum(a != b for a, b in zip(turns, turns[1:]
 def test_each_thread_keeps_the_bases_of_its_segments(tmp_path: Path) -> None:
     if "fsgsbase" not in Path("/proc/cpuinfo").read_text():
         pytest.skip("this machine has no instruction for it")
-    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=BASES)
-    seen = vm.run(machine, tmp_path).step("based")
+    seen = run_script(BASES, tmp_path).step("based")
     assert seen["wrong"] == []
     assert seen["changes"] > 2
 
@@ -364,9 +348,7 @@ status('called', ended=os.waitpid(child, 0)[1])
 @pytest.mark.kernel
 @pytest.mark.parametrize("series", EACH)
 def test_a_process_that_the_host_ends_ends_alone(tmp_path: Path, series: str) -> None:
-    machine = vm.Machine(kernel.build(series=series).path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=OLD_CALL)
-    seen = vm.run(replace(machine, may_crash=True), tmp_path).step("called")
+    seen = run_script(OLD_CALL, tmp_path, series, may_crash=True).step("called")
     assert seen["ended"] == signal.SIGSEGV
 
 

@@ -13,6 +13,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
 from qdisclab.emulation.kernel import builder, recipe as recipes, tree
 from qdisclab.emulation.kernel.builder import Kernel
+from tests import write_files
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
 
 RULES = """\
@@ -40,8 +41,7 @@ class Tree:
         self.write("net/codel.c", "codel\n")
 
     def write(self, name: str, content: str) -> None:
-        (self.path / name).parent.mkdir(parents=True, exist_ok=True)
-        (self.path / name).write_text(content)
+        write_files(self.path, {name: content})
 
     def build(self) -> Kernel:
         return tree.build(self.path, cache=self.cache, folder=self.recipe)

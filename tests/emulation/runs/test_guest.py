@@ -21,16 +21,16 @@ from pathlib import Path
 import pytest
 
 from qdisclab.analysis.runs.dataset import find_runs, read_runs
-from qdisclab.emulation import kernel
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import GuestFailure, GuestHung, RigMismatch
 from qdisclab.emulation.kernel import Kernel
-from qdisclab.emulation.machine import guestcode, rootfs, vm
+from qdisclab.emulation.machine import guestcode, vm
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.model.units import Duration, Size
+from qdisclab.emulation.runs import speed
 from qdisclab.emulation.runs.execution import Execution
 from qdisclab.emulation.runs.run import execute, guest_packages, kernel_log
 from workflow import steps
@@ -47,18 +47,6 @@ for place, _, names in os.walk('/usr'):
         if os.path.isfile(path):
             open(path, 'rb').read()
 """  # more than the guest has room for
-
-
-@pytest.fixture(scope="module")
-def built() -> Kernel:
-    """The kernel, from the cache where it is there."""
-    return kernel.build()
-
-
-@pytest.fixture(scope="module")
-def guest_root() -> RootFs:
-    """The guest's root file system, from the cache where it is there."""
-    return rootfs.build()
 
 
 @pytest.fixture(scope="module")
@@ -284,6 +272,7 @@ def test_an_ordinary_user_without_a_home(
         subprocess.run(["cp", "-a", str(guest_root.path), str(place / "root")], check=True)
         subprocess.run(["chown", "-R", f"{NOBODY}:{NOBODY}", name], check=True)
         monkeypatch.setattr(guestcode, "FOLDER", guest)
+        monkeypatch.setattr(speed, "_path", lambda: place / "runs.json")
         monkeypatch.setenv("HOME", "/nonexistent")
         monkeypatch.setenv("XDG_CACHE_HOME", str(place / "cache"))
         arguments = (

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import write_files
 from tests.emulation.runs.test_exec import execute, folder
 
 __all__ = ["folder"]
@@ -103,9 +104,7 @@ PAGE_BYTES = 3_000
 def test_a_longer_queue_makes_pages_slower() -> None:
     files = {"bufferbloat.py": SCRIPT, "monitor.py": MONITOR, "http/webserver.py": SERVER,
              "http/index.html": "x" * PAGE_BYTES}  # fmt: skip
-    for name, text in files.items():
-        Path(name).parent.mkdir(exist_ok=True)
-        Path(name).write_text(text)
+    write_files(Path(), files)
     words = [word for name in PACKAGES for word in ("--package", name)]
     words += ["--file", "http", "--file", "monitor.py", "--timeout", "5 min"]
     fetched = {}

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulate import cli
+from tests import write_files
 
 pytestmark = pytest.mark.kernel
 
@@ -57,11 +58,8 @@ MODULE_DESCRIPTION("a FIFO that dumps an option");
 
 
 def test_it_runs_and_its_packets_are_counted(tmp_path: Path) -> None:
-    folder = tmp_path / "dumping"
-    files = {"study.yaml": STUDY, "src/x/Kbuild": "obj-m := sch_x.o\n", "src/x/sch_x.c": SOURCE}
-    for name, text in files.items():
-        (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+    texts = {"study.yaml": STUDY, "src/x/Kbuild": "obj-m := sch_x.o\n", "src/x/sch_x.c": SOURCE}
+    folder = write_files(tmp_path / "dumping", texts)
     assert cli.main(["run", f"{folder}/e", "--trust", "--seed", "1"]) == 0
     (record,) = (folder / "data").rglob("seed-001.json")
     qdiscs = [

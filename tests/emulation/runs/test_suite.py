@@ -17,6 +17,7 @@ from qdisclab.emulation.errors import ConfigError, GuestHung
 from qdisclab.emulation.runs import suite
 from qdisclab.emulation.runs.execution import Execution
 from qdisclab.emulation.runs.suite import VARIANTS, SuiteCase, SuiteRow, cases, includes, rows
+from tests import write_files
 
 NAMES = (
     "tcp/a.pkt",
@@ -30,9 +31,7 @@ NAMES = (
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    for name in NAMES:
-        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / name).touch()
+    write_files(tmp_path, dict.fromkeys(NAMES, ""))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -78,9 +77,7 @@ def test_what_is_no_test_is_refused(here: Path, path: str, message: str) -> None
 
 
 def test_selftests_take_along_what_their_makefile_names(here: Path) -> None:
-    for name in ("lib.sh", "lib/sh/a.sh", "lib/sh/b.py"):
-        (here / "net" / name).parent.mkdir(parents=True, exist_ok=True)
-        (here / "net" / name).touch()
+    write_files(here / "net", dict.fromkeys(("lib.sh", "lib/sh/a.sh", "lib/sh/b.py"), ""))
     (here / "net/mptcp").mkdir()
     test = SuiteCase("net/mptcp/x.sh", ("./x.sh",), "net/mptcp")
     assert includes([test]) == []

@@ -9,14 +9,14 @@ from typing import Any
 import pytest
 
 from qdisclab.emulate.commands.verify import measured
-from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation import datafile
 from qdisclab.emulation.checks.verify import shipped, verify
 from qdisclab.emulation.config import kinds
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.host import scratch
 from qdisclab.emulation.kernel import Kernel, module
 from qdisclab.emulation.kernel.module import Module
-from qdisclab.emulation.machine import rootfs, vm
+from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.run import execute
@@ -169,18 +169,6 @@ status("shown", options=shown, pings=[
     "0% packet loss" in hosts["client"].cmd(f"ping -c 2 -q 10.0.0.{number}") for number in (1, 3)
 ], differences=wifi.differences({"ring": 5, "up": {"mcs": 3}}, shown))
 """
-
-
-@pytest.fixture(scope="module")
-def built() -> Kernel:
-    """The kernel, from the cache where it is there."""
-    return kernel.build()
-
-
-@pytest.fixture(scope="module")
-def guest_root() -> RootFs:
-    """The guest's root file system, from the cache where it is there."""
-    return rootfs.build()
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,7 @@ import pytest
 
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.study import code, trust
+from tests import write_files
 
 Write = Callable[[str, str], Path]
 
@@ -18,10 +19,7 @@ def write(study: Path) -> Write:
     """What writes a file of the study."""
 
     def write(name: str, text: str) -> Path:
-        path = study / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-        return path
+        return write_files(study, {name: text}) / name
 
     return write
 
