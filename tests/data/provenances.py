@@ -8,8 +8,15 @@ from typing import Any
 
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.request import request
+from qdisclab.emulation.kernel import Kernel
+from qdisclab.emulation.machine import provenance
+from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Run, era_and_kernel, variant_name
 from qdisclab.emulation.runs.index import RunFile, run_file
+
+#: In place of what guests are made of, where none boots.
+KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
+GUEST_ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
 
 
 def of_run(root: Path, run: Run, **more: Any) -> RunFile:

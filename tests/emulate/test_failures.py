@@ -34,16 +34,14 @@ from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.errors import GuestFailure, MissingTool, StorageError
 from qdisclab.emulation.host import storage
 from qdisclab.emulation.kernel import Kernel, make
-from qdisclab.emulation.machine import provenance, vm
+from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.runs import run
 from tests import ROOT
 from tests.data import synthetic
+from tests.data.provenances import GUEST_ROOT as TOOLS, KERNEL
 from workflow import steps
-
-KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
-TOOLS = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
 
 #: A guest that does what is asked for at once, in place of one that boots.
 LEFT = {"results": {"TCP upload BE": [1.0], "Ping (ms) ICMP": [50.0]}}

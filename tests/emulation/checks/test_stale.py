@@ -17,17 +17,14 @@ from qdisclab.emulation.checks import identities, stale
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.config.request import run_of
-from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.machine import guestcode, provenance, rootfs, vm
-from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.runs.index import index
 from qdisclab.emulation.study import studies
 from tests.data import provenances
+from tests.data.provenances import GUEST_ROOT as ROOT, KERNEL
 from workflow.stale import main
 
-KERNEL = Kernel(Path("/k/linux"), "k" * 16, "6.12.117", "6.12", {})
-ROOT = RootFs(Path("/r"), "r" * 16, dict.fromkeys(provenance.SPELLED_OUT, "1.0"))
 MACHINE = vm.Machine(KERNEL.path, ROOT.path, 1)
 
 
