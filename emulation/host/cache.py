@@ -27,12 +27,14 @@ def cache_dir(kind: str) -> Path:
     If that cannot be written, it is a folder of the user below the temporary folder, with links to
     the kernels, root file systems, layers and modules that lie in the other: they are only read.
     """
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    other = Path(tempfile.gettempdir()) / f"cache-{os.getuid()}"
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
+    other = Path(tempfile.gettempdir()).absolute() / f"cache-{os.getuid()}"
     for root in (base, other):
         path = root / "qdisc-lab" / kind
         try:
             path.mkdir(parents=True, exist_ok=True)
+            if root == other and root.lstat().st_uid != os.getuid():
+                continue  # in a folder that all may write, somebody else was there before
         except OSError:
             continue
         if os.access(path, os.W_OK):
@@ -45,7 +47,8 @@ def cache_dir(kind: str) -> Path:
 
 @lru_cache
 def _warn(base: Path, other: Path) -> None:
-    _log.warning("%s cannot be written: it is only read, and new files go to %s", base, other)
+    text = "%s cannot be written: what can be read of it is used, and new files go to %s"
+    _log.warning(text, base, other)
 
 
 def _link(base: Path, place: Path) -> None:

@@ -117,5 +117,27 @@ def test_a_cache_that_cannot_be_written_is_read_where_it_lies(
     assert not list((used / digest).iterdir())
     assert (sealed / digest / "linux").exists()
     assert [record.getMessage() for record in caplog.records] == [
-        f"{sealed.parent} cannot be written: it is only read, and new files go to {used.parent}"
+        f"{sealed.parent} cannot be written: what can be read of it is used, and new files go "
+        f"to {used.parent}"
     ]
+
+
+def test_no_folder_that_somebody_else_made_takes_its_place(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "/proc/none")
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    (tmp_path / "planted").mkdir(mode=0o777)
+    place = tmp_path / "cache-12345"
+    place.symlink_to(tmp_path / "planted")
+    monkeypatch.setattr(os, "getuid", lambda: 12345)
+    with pytest.raises(PermissionError, match="set XDG_CACHE_HOME"):
+        cache.cache_dir("kernel")
+
+
+def test_a_relative_folder_is_one_of_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_CACHE_HOME", "mine")
+    assert cache.cache_dir("kernel") == tmp_path / "mine/qdisc-lab/kernel"
