@@ -134,8 +134,14 @@ def memory_mb() -> int:
 
 
 def on_slurm(plan: Plan, batch_s: float, jobs: int) -> list[str]:
-    """Return the options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s`."""
+    """Return the options of Snakemake that fit the jobs to `plan`, whose batches take `batch_s`.
+
+    A batch of which a run is gone is no longer done: Snakemake itself looks at its mark alone.
+    """
     batches = plan.batches()
+    for batch, runs in batches.items():
+        if not all((plan.runs_root / f"{run.id}.json").is_file() for run in runs):
+            (plan.results / "batches" / batch).unlink(missing_ok=True)
     size = cluster.batches_a_job(len(batches), batch_s, jobs)
     name = cluster.prefix(Path())
     return ["--group-components", f"batches={size}", "--slurm-jobname-prefix", name]

@@ -31,8 +31,8 @@ def checkout(tmp_path: Path) -> Path:
     return tmp_path
 
 
-def reproduce_all(checkout: Path, word: str = "--setup-only") -> subprocess.CompletedProcess[str]:
-    command = ["./reproduce-all", word]
+def reproduce_all(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
+    command = ["./reproduce-all", *(words or ("--setup-only",))]
     return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
 
 
@@ -92,6 +92,17 @@ def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded
     assert process.returncode == INTERRUPTED
     assert b"stopped (kill), and nothing goes on; the same command continues from here" in said
     assert not Path("/proc", (checkout / "going").read_text().strip()).exists()
+
+
+def test_a_machine_without_slurm_is_told_before_a_kernel_is_built(checkout: Path) -> None:
+    (checkout / ".venv/bin").mkdir(parents=True)
+    for name in ("pyproject.toml", "workflow/constraints.txt"):
+        (checkout / name).touch()
+    fake_kernel(checkout / ".venv/bin/python", '[ "$2" != workflow.cluster ] || exit 3')
+    fake_kernel(checkout / ".venv/bin/emulate", "touch built")
+    done = reproduce_all(checkout, "--emulate", "--profile", "slurm")
+    assert done.returncode == 3
+    assert not (checkout / "built").exists()
 
 
 def test_a_second_reproduce_all_is_told_to_wait(checkout: Path) -> None:

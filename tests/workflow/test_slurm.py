@@ -27,7 +27,7 @@ from qdisclab.emulation.errors import MissingTool
 from qdisclab.emulation.machine import rootfs
 from tests import ROOT
 from tests.workflow.plans import config
-from workflow import cluster
+from workflow import cluster, reproduce
 from workflow.plan import make_plan
 from workflow.progress import STEP_S
 
@@ -345,6 +345,24 @@ def test_jobs_are_long_but_leave_none_idle() -> None:
     assert cluster.batches_a_job(batches=60, batch_s=80, jobs=100) == 1
     assert cluster.batches_a_job(batches=60, batch_s=80, jobs=20) == 3
     assert cluster.batches_a_job(batches=10, batch_s=7200, jobs=1) == 1
+
+
+def test_a_batch_of_which_a_run_is_gone_is_done_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    changes = {"figures": ["gbw2015/fig2b"], "results": str(tmp_path), "batch": 10}
+    plan = make_plan(config(emulate=True, scale="smoke", **changes))
+    batches = plan.batches()
+    for name, runs in batches.items():
+        for path in [tmp_path / "batches" / name, *(tmp_path / f"data/{r.id}.json" for r in runs)]:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+    gone, *rest = batches
+    (tmp_path / f"data/{batches[gone][0].id}.json").unlink()
+    reproduce.on_slurm(plan, batch_s=10, jobs=2)
+    assert not (tmp_path / "batches" / gone).exists()
+    assert all((tmp_path / "batches" / name).exists() for name in rest)
 
 
 def test_what_works_in_a_job_ends_with_the_jobs_script(tmp_path: Path) -> None:
