@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from qdisclab.emulation.errors import DamagedCache, MissingTool
-from qdisclab.emulation.host import seal
+from qdisclab.emulation.host import seal, storage
 from qdisclab.emulation.host.digest import sha256
 
 PACKAGE, MANIFEST = "qdisc_lab_guest", "guest.json"
@@ -49,7 +49,10 @@ class Entry:
     def install(self, place: Path) -> None:
         """Unpack the archive as `place`, a sealed folder of the cache, whose lock is held."""
         self.check()
-        with tempfile.TemporaryDirectory(dir=place.parent, prefix="building-") as scratch:
+        with (
+            storage.filling(place.parent),
+            tempfile.TemporaryDirectory(dir=place.parent, prefix="building-") as scratch,
+        ):
             safe = {"filter": "tar"} if hasattr(tarfile, "tar_filter") else {}  # Python 3.11.4 on
             with tarfile.open(self.archive, "r|xz") as packed:
                 packed.extractall(Path(scratch) / "made", **safe)  # type: ignore[arg-type]

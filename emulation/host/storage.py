@@ -5,7 +5,8 @@ import os
 import re
 import shutil
 import subprocess
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from qdisclab.emulation.errors import EmulationError, StorageError
@@ -43,6 +44,17 @@ def require_room(folder: Path) -> None:
     if (room_mib := about.f_bavail * about.f_frsize >> 20) < ROOM_MIB:
         what = f"{room_mib} MiB are free, and a run may need {ROOM_MIB}"
         raise StorageError(what, str(folder), TODO[errno.ENOSPC])
+
+
+@contextmanager
+def filling(folder: Path) -> Iterator[None]:
+    """Name `folder` in the error of a full disk, as that of a write names nothing."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+            error.filename = str(folder)
+        raise
 
 
 def of(error: OSError) -> EmulationError:

@@ -6,6 +6,7 @@ digest of the archive from its user or KERNEL.toml, and checks itself that the k
 today's recipe and a known source.
 """
 
+import errno
 import gzip
 import io
 import json
@@ -21,7 +22,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, cast
 
 from qdisclab.emulation.errors import KernelBuildError
-from qdisclab.emulation.host import bundle, seal
+from qdisclab.emulation.host import bundle, seal, storage
 from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import builder, make, recipe as recipes
@@ -108,7 +109,10 @@ def fetch(
     a kernel, or a kernel that is not of the recipe in `folder`.
     """
     cache = cache or cache_dir("kernel")
-    with tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch:
+    with (
+        storage.filling(cache),
+        tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch,
+    ):
         archive, result = Path(scratch) / "archive", Path(scratch) / "result"
         _copy(place, archive)
         digest = sha256(archive)
@@ -149,6 +153,8 @@ def _copy(place: str, target: Path) -> None:
         with opened, target.open("wb") as file:
             shutil.copyfileobj(opened, file)
     except (OSError, ValueError, HTTPException) as error:
+        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):  # it is the target's disk
+            raise
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason
         raise KernelBuildError(

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import gzip
 import io
 import json
 import os
+import shutil
 import tarfile
 import threading
 from collections.abc import Callable, Iterator, Mapping
@@ -250,6 +252,18 @@ def test_what_is_no_archive_is_refused(
         archive.fetch(str(file), sha256(file), cache, recipe_dir)
     with pytest.raises(KernelBuildError, match=r"cannot be read: No such file"):
         archive.fetch(f"{file}.not", "0", cache, recipe_dir)
+
+
+def test_a_full_disk_is_told_as_such(
+    tmp_path: Path, cache: Path, recipe_dir: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(source: Any, target: Any) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    (tmp_path / "kernel.tar.gz").touch()
+    monkeypatch.setattr(shutil, "copyfileobj", full)
+    with pytest.raises(OSError, match=f"No space left on device: '{cache}'"):
+        archive.fetch(str(tmp_path / "kernel.tar.gz"), "0", cache, recipe_dir)
 
 
 @pytest.fixture
