@@ -215,10 +215,16 @@ def deb822(text: str, components: tuple[str, ...], suites: tuple[str, ...]) -> s
         if "main" not in fields.get("components", "").split() or "debian" not in stanza:
             continue
         lines = [_extend(line, "components", components) for line in lines]
-        if "security" not in fields.get("suites", ""):
-            lines = [_extend(line, "suites", suites) for line in lines]
+        more = _beside(fields.get("suites", ""), suites)
+        lines = [_extend(line, "suites", more) for line in lines]
         stanzas.append("\n".join(lines))
     return "\n\n".join(stanzas) + ("\n" if stanzas else "")
+
+
+def _beside(present: str, suites: tuple[str, ...]) -> tuple[str, ...]:
+    """Return those of `suites` that are in the archive of the `present` ones; security has its
+    own."""
+    return tuple(name for name in suites if ("security" in name) == ("security" in present))
 
 
 def _extend(line: str, field: str, words: tuple[str, ...]) -> str:
@@ -239,6 +245,6 @@ def one_line(text: str, components: tuple[str, ...], suites: tuple[str, ...]) ->
         prefix = f"deb {options}{bracket}"
         uri, suite, *present = rest.split()
         wanted = " ".join(dict.fromkeys([*present, *components]))
-        extra = suites if "security" not in suite else ()
-        lines += [f"{prefix}{uri} {name} {wanted}" for name in dict.fromkeys([suite, *extra])]
+        names = dict.fromkeys([suite, *_beside(suite, suites)])
+        lines += [f"{prefix}{uri} {name} {wanted}" for name in names]
     return "\n".join(lines) + ("\n" if lines else "")

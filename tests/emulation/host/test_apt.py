@@ -39,6 +39,18 @@ def test_deb822_gets_components_and_suites() -> None:
     assert "Components: main non-free" in second
 
 
+def test_a_suite_of_security_is_looked_for_where_security_is() -> None:
+    """What the other archives do not have would be an error of apt's, for all of them."""
+    wanted = ("main",), ("bookworm-security",)
+    first, second = deb822(SOURCES.replace("s: bookworm-sec", "s: trixie-sec"), *wanted).split(
+        "\n\n"
+    )
+    assert "Suites: bookworm bookworm-updates\n" in first
+    assert "Suites: trixie-security bookworm-security\n" in second
+    text = "deb http://mirror.example/debian bookworm main\n"
+    assert one_line(text, *wanted) == text
+
+
 def test_deb822_without_debian_is_empty() -> None:
     assert deb822(SOURCES.split("\n\n")[2], ("main",), ()) == ""
 
