@@ -89,15 +89,25 @@ def _entity(name: str, kind: str | list[str], /, **about: Any) -> dict[str, Any]
 
 
 def write(plan: Plan, began: datetime, root: Path = ROOT) -> None:
-    """Write the crate of a run of `plan` that has just ended; say so where that cannot be."""
+    """Write the crate of a run of `plan` that has just ended; say so where that cannot be.
+
+    It has the figures of what lies in the checkout: of its runs, or those of a study in it.
+    """
     pages, runs = plan.pages.resolve(), plan.runs_root.resolve()
     if not pages.is_relative_to(root):
         return
-    place = pages.relative_to(root)
-    made = [f"{place / name}/" for name in plan.figures if (pages / name).is_dir()]
-    used = ["data/"]
+    of = {
+        name: (plan.root_of(figure) if plan.scale is None else figure.study).resolve()
+        for name, figure in plan.figures.items()
+        if (pages / name).is_dir()
+    }
+    of = {name: folder for name, folder in of.items() if folder.is_relative_to(root)}
+    if not of:
+        return
+    used = sorted({f"{folder.relative_to(root)}/" for folder in of.values()})
+    made = [f"{pages.relative_to(root) / name}/" for name in of]
     if plan.scale is not None and runs.is_relative_to(root):  # runs made anew
-        used, made = ["studies/"], [f"{runs.relative_to(root)}/", *made]
+        made = [f"{runs.relative_to(root)}/", *made]
     about = tomllib.loads((root / "pyproject.toml").read_text())["project"]
     content = describe(about, used, made, began, datetime.now(UTC))
     try:

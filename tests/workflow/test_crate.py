@@ -29,7 +29,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A checkout whose figure has just been drawn; names of 1.1 mean what they do in rocrate's."""
     for name in ("Snakefile", "README.md", "croissant.json", "pyproject.toml"):
         (tmp_path / name).write_bytes((ROOT / name).read_bytes())
-    for name in ("data", "studies", "results/gbw2015/fig2b", "results/runs"):
+    for name in ("data", "studies/gbw2015", "results/gbw2015/fig2b", "results/runs"):
         (tmp_path / name).mkdir(parents=True)
     own = json.loads((Path(rocrate.__file__).parent / "data/ro-crate.jsonld").read_text())
     own["@context"]["ComputationalWorkflow"] = "https://bioschemas.org/ComputationalWorkflow"
@@ -39,10 +39,12 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def plan(place: Path, runs: str = "data", **about: Any) -> Any:
-    pages = place / "results"
-    figures = {"gbw2015/fig2b": None, "gbw2015/fig2a": None}  # the second was not drawn
+    figure = SimpleNamespace(study=place / "studies/gbw2015")
+    figures = {"gbw2015/fig2b": figure, "gbw2015/fig2a": figure}  # the second was not drawn
     return SimpleNamespace(
-        pages=pages, runs_root=place / runs, figures=figures, **{"scale": None, **about}
+        pages=place / "results",
+        runs_root=place / runs,
+        **{"scale": None, "figures": figures, "root_of": lambda figure: place / runs, **about},
     )
 
 
@@ -73,7 +75,7 @@ def test_new_runs_are_among_what_was_made(place: Path) -> None:
     assert problems(place) == []
     run = ROCrate(place).dereference("#run")
     made = ["results/runs/", "results/gbw2015/fig2b/"]
-    assert (run["object"].id, [one.id for one in run["result"]]) == ("studies/", made)
+    assert (run["object"].id, [one.id for one in run["result"]]) == ("studies/gbw2015/", made)
 
 
 @pytest.mark.parametrize(
@@ -96,6 +98,19 @@ def test_a_flaw_is_seen(place: Path, name: str, key: str, message: str) -> None:
 def test_there_is_none_of_results_elsewhere(place: Path) -> None:
     crate.write(plan(place), BEGAN, place / "data")
     assert not (place / "data" / crate.FILE).exists()
+
+
+def test_figures_of_runs_elsewhere_are_not_in_it(place: Path) -> None:
+    """Such as those of a study of one's own: they were not drawn from `data/`."""
+    study = place / "home/mine"
+    (study / "data").mkdir(parents=True)
+    (place / "results/mine/latency").mkdir(parents=True)
+    mine = {"mine/latency": SimpleNamespace(study=study)}
+    elsewhere = plan(place, figures=mine, root_of=lambda figure: place.parent / "mine/data")
+    crate.write(elsewhere, BEGAN, place)
+    assert not (place / crate.FILE).exists()
+    crate.write(plan(place, figures=mine, root_of=lambda figure: study / "data"), BEGAN, place)
+    assert ROCrate(place).dereference("#run")["object"].id == "home/mine/data/"
 
 
 def test_a_checkout_that_cannot_be_written_ends_nothing(
