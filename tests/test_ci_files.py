@@ -82,7 +82,10 @@ def test_the_condition_is_of_the_mean_of_the_second_folder(
     ("where", "message"),
     [
         ("pong_ms > 1", "--where: the runs do not measure 'pong_ms'; choose from"),
-        ("induced_latency_ms", "--where 'induced_latency_ms': compares no number with a bound"),
+        (
+            "induced_latency_ms",
+            "--where 'induced_latency_ms': does not compare a number with a bound",
+        ),
     ],
 )
 def test_what_cannot_be_compared_is_refused(
