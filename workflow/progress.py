@@ -56,8 +56,7 @@ class Work:
     total: dict[str, int] = field(default_factory=dict)  # steps by rule
     done: dict[str, int] = field(default_factory=dict)
     steps: dict[int, tuple[str, str]] = field(default_factory=dict)  # rule and name by job
-    failures: list[str] = field(default_factory=list)
-    logs: list[str] = field(default_factory=list)  # what steps that failed have written
+    failures: dict[str, list[str]] = field(default_factory=dict)  # what each wrote when last tried
     errors: list[str] = field(default_factory=list)  # what Snakemake said went wrong
 
     def read(self, event: LogEvent | None, about: dict[str, Any]) -> str:
@@ -72,13 +71,12 @@ class Work:
                 self.steps[job] = (about["rule_name"], str(name))
             case LogEvent.JOB_ERROR:
                 title = self.title(about["jobid"]) or about["rule_name"]
-                if title not in self.failures:
-                    self.failures.append(title)
-                    self.logs += _lines(about["log"])
+                self.failures[title] = _lines(about["log"])
             case LogEvent.ERROR:
                 self.errors += about["msg"].splitlines()
             case LogEvent.JOB_FINISHED:
                 rule, _ = self.steps.get(about["job_id"], ("", ""))
+                self.failures.pop(self.title(about["job_id"]), None)  # it was tried again
                 if rule in STEP_S:
                     self.done[rule] = self.done.get(rule, 0) + 1
                     return self.title(about["job_id"])
@@ -96,7 +94,7 @@ class Work:
     @property
     def messages(self) -> list[str]:
         """Return what went wrong, in the words of the steps that failed, or in Snakemake's."""
-        return self.logs or self.errors
+        return [line for lines in self.failures.values() for line in lines] or self.errors
 
     @property
     def count(self) -> tuple[int, int]:

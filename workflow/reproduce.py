@@ -197,8 +197,7 @@ def draw_without(
     print(f"==> drawing without what failed: {which} ({len(failed)})", flush=True)
     rest = Work(work.cores, work.step_s)
     status = call(rest)
-    work.failures += [failure for failure in rest.failures if failure not in work.failures]
-    work.logs += [line for line in rest.logs if line not in work.logs]
+    work.failures = {**rest.failures, **work.failures}
     return status
 
 

@@ -161,8 +161,7 @@ def test_what_failed_is_named_and_the_rest_goes_on(
     monkeypatch.chdir(ROOT)
 
     def fail(arguments: list[str], work: progress.Work) -> int:
-        work.failures.append("figure gbw2015/fig3a")
-        work.logs.append("error: cell 4 failed: KeyError: 'x'")
+        work.failures["figure gbw2015/fig3a"] = ["error: cell 4 failed: KeyError: 'x'"]
         return 1
 
     arguments = ["local", "--cores", "1", "--config", "figures=[gbw2015/fig3a]"]
@@ -186,8 +185,7 @@ def test_figures_are_drawn_without_a_run_that_failed(
     def fail(arguments: list[str], work: progress.Work) -> int:
         calls.append(arguments)
         if len(calls) == 1:
-            work.failures.append(f"run {run}")
-            work.logs.append("emulate: error: no data moved")
+            work.failures[f"run {run}"] = ["emulate: error: no data moved"]
             return 1
         return drawing
 
@@ -213,7 +211,8 @@ def test_of_a_batch_that_failed_those_runs_are_left_out_that_are_not_there(
     made = tmp_path / "data" / f"{first.id}.json"
     made.parent.mkdir(parents=True)
     made.touch()
-    work = progress.Work(1, failures=[f"batch {name}", "run gbw2015/x", "figure gbw2015/fig2b"])
+    failed = (f"batch {name}", "run gbw2015/x", "figure gbw2015/fig2b")
+    work = progress.Work(1, failures={name: [] for name in failed})
     assert reproduce.failed_runs(plan, work) == ["gbw2015/x", *(one.id for one in others)]
 
 
@@ -226,7 +225,7 @@ def test_where_all_runs_failed_nothing_is_drawn(
 
     def fail(arguments: list[str], work: progress.Work) -> int:
         calls.append(arguments)
-        work.failures += [f"run {run}" for run in reproduce.plan_of(settings).all_runs()]
+        work.failures |= {f"run {run}": [] for run in reproduce.plan_of(settings).all_runs()}
         return 1
 
     assert reproduce.main(["local", "--cores", "1", "--config", *settings], fail) == 1

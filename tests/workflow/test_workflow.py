@@ -91,9 +91,23 @@ def test_progress_is_read_off_events(tmp_path: Path) -> None:
     finished = [title for event, about in events if (title := work.read(event, about))]
     assert finished == ["run gbw2015/rrul/10-10/codel/cubic/seed-001"]
     assert work.count == (1, 4)
-    assert work.failures == ["run gbw2015/rrul/10-10/ared/cubic/seed-001"]
+    assert list(work.failures) == ["run gbw2015/rrul/10-10/ared/cubic/seed-001"]
     assert work.messages == ["emulate: error: no data moved"]
     assert work.summary().startswith("2 runs, 1 figure: about ")
+
+
+def test_of_what_is_tried_again_the_last_attempt_counts(tmp_path: Path) -> None:
+    work, log = Work(cores=1), tmp_path / "log"
+    for job, name in ((1, "a"), (2, "b")):
+        about = {"jobid": job, "rule_name": "batch", "wildcards": {"batch": name}}
+        work.read(LogEvent.JOB_INFO, about)
+    for text in ("emulate: error: terminated", "emulate: error: no data moved"):
+        log.write_text(text)
+        for job in (1, 2):
+            error = {"jobid": job, "rule_name": "batch", "log": [str(log)]}
+            work.read(LogEvent.JOB_ERROR, error)
+    work.read(LogEvent.JOB_FINISHED, {"job_id": 1})
+    assert work.failures == {"batch b": ["emulate: error: no data moved"]}
 
 
 def test_what_snakemake_says_of_a_mistake_is_kept() -> None:
@@ -124,7 +138,7 @@ def test_snakemake_runs_with_the_plugin(
     said = capfd.readouterr().out
     assert "==> 2 figures: about " in said
     assert re.search(r"^\[1/2\] figure a, about .* left$", said, re.MULTILINE)
-    assert work.failures == ["figure b"]
+    assert list(work.failures) == ["figure b"]
     assert work.messages == ["words of b"]
     log = tmp_path / "results/logs/snakemake.log"
     said = log.read_text()
