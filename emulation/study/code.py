@@ -13,8 +13,9 @@ import sys
 import traceback
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import ModuleType
+from types import CodeType, ModuleType
 
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.study import studies, trust
@@ -39,7 +40,7 @@ def path_of(folder: Path, name: str) -> Path | None:
     if len(paths) > 1:
         what = f"there are {paths[1]} and {paths[0].parent}/"
         raise ConfigError(what, str(folder), "move the one into the other")
-    return studies.inside(folder, str(paths[0])) if paths else None
+    return trust.code_at(folder, str(paths[0])) if paths else None
 
 
 def module(folder: Path, name: str) -> ModuleType:
@@ -118,10 +119,39 @@ def _unchanged(package: str) -> bool:
     return False
 
 
+class _Loader(SourceFileLoader):
+    """Executes a file of a study, whenever that is imported, from its source."""
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        """Return the code; its bytecode is not that in the study, which nobody has read."""
+        prefix, sys.pycache_prefix = sys.pycache_prefix, trust.bytecode()
+        try:
+            return super().get_code(fullname)
+        finally:
+            sys.pycache_prefix = prefix
+
+
+class _Finder:
+    """Finds what of studies is imported, by `module` and by their own modules."""
+
+    @staticmethod
+    def find_spec(
+        name: str, path: Sequence[str] | None = None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        """Return where the module is; None of others than studies' own."""
+        if not name.startswith(PREFIX):
+            return None
+        spec = PathFinder.find_spec(name, path, target)
+        if spec is not None and type(spec.loader) is SourceFileLoader:
+            spec.loader = _Loader(spec.loader.name, spec.loader.path)
+        return spec
+
+
+sys.meta_path.insert(0, _Finder)
+
+
 def _execute(folder: Path, package: str, full: str, path: Path) -> None:
     before = dict(_modules_of(package))
-    prefix = sys.pycache_prefix
-    sys.pycache_prefix = trust.bytecode()
     importlib.invalidate_caches()  # the file may have been written a moment ago
     try:
         with blamed(folder, otherwise=path):
@@ -131,8 +161,6 @@ def _execute(folder: Path, package: str, full: str, path: Path) -> None:
             if name not in before:
                 del sys.modules[name]
         raise
-    finally:
-        sys.pycache_prefix = prefix
     for name, executed in _modules_of(package):
         file = getattr(executed, "__file__", None)
         if name not in before and file:

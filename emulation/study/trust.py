@@ -9,11 +9,13 @@ the project.
 """
 
 import argparse
+import fcntl
 import hashlib
 import os
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -43,6 +45,8 @@ MOST_FILES = 10_000
 LONGEST_LINE = 160  # characters of a line of the list for the user
 SHOWN = 3  # lines of the list in an error
 
+_GET_GENERATION = 0x80087601  # FS_IOC_GETVERSION of linux/fs.h
+
 
 class Untrusted(ConfigError):
     """A study would execute something that the user has not agreed to."""
@@ -56,21 +60,22 @@ def executes(folder: Path) -> list[str]:
     file = folder / studies.FILE
     values = list(_nested(source.ParsedFile.of(file).value)) if file.exists() else []
     names = [path.relative_to(folder) for path in _files(folder) if path.suffix in _CODE]
+    _check_data(folder)
     lines = [f"with your rights: {name} ({_use(name)})" for name in names]
     for section in (value for value in values if isinstance(value, dict)):
         if isinstance(module := section.get("module"), str):
-            _check_place(folder, module)
+            code_at(folder, module)
             what = f"make, with {module}/Kbuild; what comes of it is loaded into the guest's kernel"
             lines.append(f"behind a wall: {what}")
         if "programs" not in values:  # the only kind of traffic with commands of the study
             continue
         for name in section["files"] if isinstance(section.get("files"), list) else ():
-            _check_place(folder, str(name))
+            code_at(folder, str(name))
         if isinstance(command := section.get("command"), list):
             lines.append(f"on the guest: {shlex.join(map(str, command))}")
     if "programs" in values:  # an axis may set them, too
         lines.append(f"on the guest: programs of {studies.FILE}, as root")
-    return [printable(line)[:LONGEST_LINE] for line in dict.fromkeys(lines)]
+    return [_line(line) for line in dict.fromkeys(lines)]
 
 
 def trusted(folder: Path) -> bool:
@@ -104,6 +109,20 @@ def remember(folder: Path) -> None:
     (_store() / _digest(Path(os.path.realpath(folder)))).touch()
 
 
+def code_at(folder: Path, name: str) -> Path:
+    """Return the path of a file or folder of a study that is to be executed.
+
+    Raises `ConfigError` for a place outside the study, and for one at which `executes` does not
+    look and a change does not count.
+    """
+    path = studies.inside(folder, name)
+    parts = path.relative_to(folder).parts
+    if parts[:1] == (studies.DATA,) or not _KEPT_BY_TOOLS.isdisjoint(parts):
+        what = f"'{printable(name)[:80]}' is in a folder of runs or of a tool"
+        raise ConfigError(what, str(folder), "move it to another folder of the study")
+    return path
+
+
 def own(folder: Path) -> None:
     """Trust the study in `folder` whatever it will execute: the user has made it here."""
     (_store() / _folder_digest(Path(os.path.realpath(folder)))).touch()
@@ -133,18 +152,26 @@ def ask(name: str | Path, agreed: bool) -> None:
             continue
         if folder is None or not (folder / studies.FILE).is_file() or trusted(folder):
             return
+        shown = _digest(Path(os.path.realpath(folder)))  # which may change while somebody reads
         if agreed or _says_yes(folder):
-            remember(folder)
+            (_store() / shown).touch()
         return
 
 
 def _says_yes(folder: Path) -> bool:
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         return False
-    print(f"{folder} is not a study of yours or of the project. It executes", file=sys.stderr)
+    name = _line(str(folder))
+    print(f"{name} is not a study of yours or of the project. It executes", file=sys.stderr)
     print(*(f"  {line}" for line in executes(folder)), sep="\n", file=sys.stderr)
     print("Trust it as long as that stays the same? [y/N] ", end="", file=sys.stderr, flush=True)
     return sys.stdin.readline().strip().lower() in ("y", "yes")
+
+
+def _line(text: str) -> str:
+    """Return `text` as one line for a terminal; what is left out of a long one is marked."""
+    line = printable(text.replace("\n", "\\n"))
+    return line if len(line) <= LONGEST_LINE else f"{line[: LONGEST_LINE - 2]} …"
 
 
 # --- what a study has ---------------------------------------------------------------------------
@@ -158,12 +185,12 @@ def _nested(value: Any) -> Iterator[Any]:
             yield from _nested(item)
 
 
-def _check_place(folder: Path, name: str) -> None:
-    """Raise `ConfigError` where a file that is executed would not be one of `_files`."""
-    parts = studies.inside(folder, name).relative_to(folder).parts
-    if parts[:1] == (studies.DATA,) or not _KEPT_BY_TOOLS.isdisjoint(parts):
-        what = f"'{printable(name)[:80]}' is in a folder of runs or of a tool"
-        raise ConfigError(what, str(folder), "move it to another folder of the study")
+def _check_data(folder: Path) -> None:
+    """Raise `ConfigError` for links in the folder of runs that lead out of the study."""
+    for place, folders, names in os.walk(folder / studies.DATA):
+        for path in (Path(place, name) for name in (*folders, *names)):
+            if path.is_symlink():
+                studies.inside(folder, str(path.relative_to(folder)))
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -214,7 +241,22 @@ def _remembered(digest: str) -> bool:
 def _folder_digest(folder: Path) -> str:
     """Return a digest of the folder itself, which differs for another folder in its place."""
     about = folder.stat()
-    return hashlib.sha256(f"{folder}\0{about.st_dev}\0{about.st_ino}".encode()).hexdigest()
+    text = f"{folder}\0{about.st_dev}\0{about.st_ino}{_generation(folder)}"
+    return hashlib.sha256(os.fsencode(text)).hexdigest()
+
+
+def _generation(folder: Path) -> str:
+    """Return the number by which file systems tell a folder from a later one with its inode; empty
+    where they have none."""
+    number = bytearray(8)
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return ""
+    with suppress(OSError):
+        fcntl.ioctl(handle, _GET_GENERATION, number)
+    os.close(handle)
+    return f"\0{number.hex()}" if any(number) else ""
 
 
 def _digest(folder: Path) -> str:
@@ -222,5 +264,5 @@ def _digest(folder: Path) -> str:
     total = hashlib.sha256()
     for path in _files(folder):
         content = sha256(path) if path.is_file() else ""
-        total.update(f"{path.relative_to(folder)}\0{content}\0".encode())
+        total.update(os.fsencode(f"{path.relative_to(folder)}\0{content}\0"))
     return total.hexdigest()

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import io
+import os
+import py_compile
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 
@@ -16,7 +19,7 @@ from qdisclab.emulate.cli import main
 from qdisclab.emulation.config.catalogue import experiment, load
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.runs import run as running
-from qdisclab.emulation.study import studies, template, trust
+from qdisclab.emulation.study import code as code_of, studies, template, trust
 from tests import studyfile
 
 RIG = """\
@@ -77,6 +80,16 @@ def test_what_a_new_study_becomes_is_its_users(tmp_path: Path) -> None:
     assert not trust.trusted(folder)  # another one in its place
 
 
+def test_a_folder_made_after_an_own_one_is_another(tmp_path: Path) -> None:
+    """File systems give the number of a removed folder to the next one."""
+    folder = tmp_path / "my-study"
+    template.make(folder)
+    shutil.rmtree(folder)
+    folder.mkdir()
+    (folder / "rigs.py").write_text("x = 1\n")
+    assert not trust.trusted(folder)
+
+
 @pytest.mark.parametrize("command", ["check", "list"])
 def test_rigs_are_not_executed_before_somebody_agrees(
     command: str, write: Write, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -119,6 +132,37 @@ def test_at_a_terminal_it_is_shown_and_asked(
     assert trust.trusted(folder) == agreed
 
 
+def test_the_answer_is_about_what_was_shown(write: Write, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = write(code=True)
+
+    def answer() -> str:
+        (folder / "rigs.py").write_text("x = 1\n")
+        return "y\n"
+
+    stdin = Terminal()
+    stdin.readline = answer  # type: ignore[assignment, method-assign]
+    monkeypatch.setattr("sys.stdin", stdin)
+    monkeypatch.setattr("sys.stderr", Terminal())
+    trust.ask(folder, False)
+    assert not trust.trusted(folder)
+
+
+def test_names_of_files_add_no_lines_to_the_list(write: Write) -> None:
+    folder = write()
+    (folder / "a.py (\n  nothing).py").write_text("")
+    (folder / f"{'a' * 200}.py").write_text("")
+    lines = trust.executes(folder)
+    assert [len(line.splitlines()) for line in lines] == [1, 1]
+    assert any(line.endswith(" …") and len(line) == trust.LONGEST_LINE for line in lines)
+
+
+def test_names_of_files_may_be_any_bytes(write: Write) -> None:
+    folder = write(code=True)
+    Path(os.fsdecode(bytes(folder) + b"/\xff.py")).write_text("")
+    trust.remember(folder)
+    assert trust.trusted(folder)
+
+
 def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
     folder = write(traffic=COMMAND)
     (experiment,) = load(folder).experiments  # which executes nothing
@@ -146,6 +190,30 @@ def test_claims_and_their_stale_bytecode(write: Write) -> None:
     trust.remember(folder)
     assert plugin.rules_of(StudyFolder(folder)).rules == {}
     assert not (folder / "__pycache__").exists()  # nor is it read from there
+
+
+def test_code_in_a_folder_of_a_tool_is_refused(write: Write) -> None:
+    """Nobody would be asked about it: `executes` does not look there."""
+    folder = write()
+    (folder / "measures/__pycache__").mkdir(parents=True)
+    (folder / "measures/__pycache__/__init__.py").write_text("raise RuntimeError")
+    assert trust.trusted(folder)
+    with pytest.raises(ConfigError, match="is in a folder of runs or of a tool"):
+        code_of.modules(folder, "measures")
+
+
+def test_bytecode_of_a_study_is_not_that_beside_it(write: Write) -> None:
+    """Also where a function imports it, after the module has been executed."""
+    folder = write()
+    (folder / "claims.py").write_text("def late():\n    from .helper import x\n    return x\n")
+    helper = folder / "helper.py"
+    for text in ("x = 2\n", "x = 1\n"):
+        helper.write_text(text)
+        os.utime(helper, (1, 1))
+        if text == "x = 2\n":
+            py_compile.compile(str(helper))
+    trust.remember(folder)
+    assert code_of.module(folder, "claims").late() == 1
 
 
 def test_a_change_of_any_file_asks_again_but_runs_do_not(write: Write) -> None:
@@ -198,6 +266,14 @@ def test_code_data_and_notebooks_lie_in_the_study(write: Write, tmp_path: Path) 
     (folder / "data").symlink_to(tmp_path / "out")
     with pytest.raises(ConfigError, match="leads out"):
         studies.data_folder(folder)
+    (folder / "data").unlink()
+    (folder / "data").mkdir()
+    (folder / "data/again").symlink_to("../figures")
+    assert trust.executes(folder) == []
+    (folder / "data/mine").symlink_to(tmp_path / "out")
+    with pytest.raises(ConfigError, match="'data/mine' leads out"):
+        trust.require(folder)
+    (folder / "data/mine").unlink()
     (tmp_path / "out.py").write_text("")
     (folder / "rigs.py").symlink_to(tmp_path / "out.py")
     with pytest.raises(ConfigError, match="leads out"):
