@@ -19,6 +19,7 @@ import grimp
 from IPython.core.inputtransformer2 import TransformerManager
 
 from qdisclab.analysis.errors import DataError, refused
+from qdisclab.emulation import datafile
 from qdisclab.emulation.host import cache as user_cache
 from qdisclab.emulation.project import ROOT
 
@@ -28,6 +29,9 @@ PACKAGE: Final = "qdisclab"
 #: What the analysis computes with. Of other modules of the emulation it uses names and constants,
 #: so what those import in turn is no part of a figure.
 COMPUTES: Final = ("qdisclab.emulation.captures", "qdisclab.emulation.model")
+
+#: Characters of code of a notebook; the longest that ships has 6,000.
+MOST_CODE: Final = 1 << 18
 
 #: What numbers and verdicts are computed with.
 LIBRARIES: Final = ("numpy", "pandas", "pyarrow", "scipy")
@@ -105,15 +109,17 @@ def own_code(folder: Path, *names: str) -> list[Path]:
 def check_notebook(path: Path) -> None:
     """Raise DataError where `path` is no notebook with code of Python and a kernel to run it."""
     _imports(path)
-    if "kernelspec" not in json.loads(path.read_text(encoding="utf-8")).get("metadata", {}):
+    if "kernelspec" not in json.loads(datafile.read(path)).get("metadata", {}):
         raise DataError.of(path, "names no kernel", "Save it from JupyterLab")
 
 
 @cache
 def _imports(path: Path) -> frozenset[str]:
     """Return the modules that a notebook or a module imports by name, and their packages."""
-    with refused(path, "is not Python: {0.msg}", "Correct it", SyntaxError):
-        tree = ast.parse(_source(path))
+    text = _source(path)
+    deep = refused(path, "is nested too deeply", "Write it flat", RecursionError, MemoryError)
+    with refused(path, "is not Python: {0.msg}", "Correct it", SyntaxError), deep:
+        tree = ast.parse(text)
     names: set[str] = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module and not node.level:
@@ -125,11 +131,14 @@ def _imports(path: Path) -> frozenset[str]:
 
 def _source(path: Path) -> str:
     if path.suffix != ".ipynb":
-        return path.read_text(encoding="utf-8")
+        with refused(path, "is no text ({})", "Correct it", UnicodeDecodeError):
+            return datafile.read(path).decode()
     todo = "Save it from JupyterLab"
-    with refused(path, "is no notebook", todo, KeyError, TypeError, ValueError):
-        cells = json.loads(path.read_text(encoding="utf-8"))["cells"]
+    with refused(path, "is no notebook", todo, KeyError, TypeError, ValueError, RecursionError):
+        cells = json.loads(datafile.read(path, todo=todo))["cells"]
         code = ["".join(cell["source"]) for cell in cells if cell["cell_type"] == "code"]
+    if sum(map(len, code)) > MOST_CODE:
+        raise DataError.of(path, f"has more than {MOST_CODE >> 10} KiB of code", "Split it")
     # "%matplotlib inline" and its like become calls
     plain = TransformerManager().transform_cell  # type: ignore[no-untyped-call]
     return "\n".join(map(plain, code))

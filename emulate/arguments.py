@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.model.units import Amount, Duration, Size, UnitError
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
 
@@ -91,9 +91,9 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
 
 def warn(text: str) -> None:
     """Print a warning."""
-    print(f"warning: {text}", file=sys.stderr, flush=True)
+    print(f"warning: {printable(text)}", file=sys.stderr, flush=True)
 
 
 def note(text: str) -> None:
     """Print a note."""
-    print(f"note: {text}", file=sys.stderr, flush=True)
+    print(f"note: {printable(text)}", file=sys.stderr, flush=True)

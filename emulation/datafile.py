@@ -116,7 +116,7 @@ def read(path: Path, most: int = MOST_BYTES, todo: str = _AGAIN) -> bytes:
     Raises `DamagedData` where it cannot be read, is not a regular file, or is larger.
     """
     try:
-        with open(path, "rb", opener=_regular) as file:
+        with open(path, "rb", opener=regular) as file:
             packed = path.suffix == ".gz" or file.peek(2)[:2] == b"\x1f\x8b"
             content = (gzip.GzipFile(fileobj=file) if packed else file).read(most + 1)
     except FileNotFoundError:
@@ -132,12 +132,13 @@ def read(path: Path, most: int = MOST_BYTES, todo: str = _AGAIN) -> bytes:
     return content
 
 
-def _regular(name: str, flags: int) -> int:
-    """Open a file, unless it is a pipe or a device, which might never end."""
+def regular(name: str, flags: int) -> int:
+    """Open a file, as `open` takes it; raise `DamagedData` for a pipe or a device, which might
+    never end."""
     file = os.open(name, flags | os.O_NONBLOCK)
     if not stat.S_ISREG(os.fstat(file).st_mode):
         os.close(file)
-        raise OSError(0, "not a regular file")
+        raise DamagedData("cannot be read: not a regular file", name, "put a file in its place")
     return file
 
 

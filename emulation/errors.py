@@ -53,7 +53,7 @@ def command(main: Callable[..., int]) -> Callable[..., int]:
         try:
             return main(*arguments)
         except EmulationError as error:
-            print(f"error: {error}", file=sys.stderr)
+            print(f"error: {printable(str(error))}", file=sys.stderr)
             return error.exit_status
 
     return run

@@ -14,17 +14,30 @@ from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
 import pytest
 
+from qdisclab.analysis import sources
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import published
-from qdisclab.analysis.site import pages as pages_module, report
+from qdisclab.analysis.site import outputs, pages as pages_module, report
 from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulate.arguments import note, warn
 from qdisclab.emulate.cli import main
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import pcap
-from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError, printable
+from qdisclab.emulation.checks import identities
+from qdisclab.emulation.checks.verify import Shipped
+from qdisclab.emulation.errors import (
+    ConfigError,
+    DamagedData,
+    EmulationError,
+    command,
+    printable,
+)
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.model import sysctls
+from qdisclab.emulation.runs.index import index
 from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile
 from studies.khademi2013.captures import table
 from tests import studyfile
@@ -87,6 +100,25 @@ def test_pipes_and_folders_are_no_files(tmp_path: Path) -> None:
     for path in (tmp_path / "x.json", tmp_path):
         with pytest.raises(DamagedData, match="cannot be read"):
             datafile.read(path)
+        with pytest.raises(DamagedData, match="not a regular file"):
+            sha256(path)
+
+
+def test_pipes_are_no_runs_either(tmp_path: Path) -> None:
+    data = write_data(tmp_path / "data")
+    first, other = sorted(data.rglob(f"*{datafile.FLENT}"))[:2]
+    first.unlink()
+    os.mkfifo(first)
+    assert main(["diff", str(first), str(other)]) == DamagedData.exit_status
+    (file,) = (run for run in index(data, "gbw2015").runs if run.data == first)
+    with pytest.raises(DamagedData, match="not a regular file"):
+        _ = Shipped(file, datafile.read_json(file.provenance)).damaged
+    os.mkfifo(data / identities.FILE)
+    with pytest.raises(DamagedData, match="not a regular file"):
+        identities.read(data)
+    os.mkfifo(tmp_path / "x.pcap")
+    with pytest.raises(DamagedData, match="not a regular file"):
+        list(pcap.read(tmp_path / "x.pcap"))
 
 
 def test_tables_of_others(tmp_path: Path) -> None:
@@ -116,6 +148,28 @@ def test_packets_of_others(tmp_path: Path) -> None:
     capture.write_bytes(head + pcap._RECORD.pack(0, 0, 2**32 - 1, 60))
     with pytest.raises(ConfigError, match="a packet of 4294967295 bytes"):
         list(pcap.read(capture))
+
+
+@pytest.mark.parametrize(
+    ("source", "said"),
+    [
+        ("-" * 100_000 + "1", "nested too deeply"),
+        ("a" + ".b" * 100_000, "nested too deeply"),
+        ("x = 1\n" * 50_000, "has more than 256 KiB of code"),
+        ("[" * 300 + "]" * 300, "is no Python"),
+    ],
+    ids=("signs", "attributes", "long", "brackets"),
+)
+def test_notebooks_of_others(source: str, said: str, tmp_path: Path) -> None:
+    path = tmp_path / "x.ipynb"
+    cell = {"cell_type": "code", "source": [source]}
+    path.write_text(json.dumps({"cells": [cell], "metadata": {"kernelspec": {}}}))
+    with pytest.raises(DataError, match=said):
+        sources.check_notebook(path)
+    with path.open("wb") as file:
+        file.truncate(datafile.MOST_BYTES + 1)
+    with pytest.raises(DamagedData, match="is larger than 64 MiB"):
+        sources.check_notebook(path)
 
 
 # --- study files ----------------------------------------------------------------------------------
@@ -227,7 +281,22 @@ def test_addresses_lead_to_pages(refusal: Refusal) -> None:
     assert "is not the address of a page" in line
 
 
-def test_terminals_get_text() -> None:
+def test_terminals_get_text(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    folder = tmp_path / "\x1b[2J"
+    folder.mkdir()
+    (folder / "study.yaml").write_text("format: 1")
+    assert main(["check", str(folder)]) == ConfigError.exit_status
+
+    @command
+    def refuse() -> int:
+        raise ConfigError("is wrong", str(folder))
+
+    assert refuse() == ConfigError.exit_status
+    note(str(folder))
+    warn(str(folder))
+    said = capsys.readouterr().err
+    assert "\x1b" not in said
+    assert all("\\x1b[2J" in line for line in said.splitlines())
     assert printable("a\x1b[2Jb\nc") == "a\\x1b[2Jb\nc"
 
 
@@ -296,6 +365,16 @@ def test_pages_show_data_as_text(tmp_path: Path) -> None:
         digests = [hashlib.sha256(script.encode()).digest() for script in one.scripts]
         allowed = " ".join(f"'sha256-{b64encode(digest).decode()}'" for digest in digests)
         assert f"""script-src {allowed or "'none'"}""" in html.unescape(page.read_text())
+
+
+def test_a_title_is_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    shown: list[Any] = []
+    monkeypatch.setattr(outputs, "display", shown.append)
+    source, table = outputs.Source("gbw2015"), pd.DataFrame()
+    outputs.publish(None, table, source, figure="1", title=EVIL, caption="", output="")
+    (title,) = shown
+    assert Tags(title.data).active == []
+    assert Tags(title.data).text == EVIL
 
 
 def test_a_notebook_of_any_name_is_refused(study: Path) -> None:

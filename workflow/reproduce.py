@@ -23,7 +23,7 @@ from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 from qdisclab.analysis.words import duration
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import stale
-from qdisclab.emulation.errors import INTERRUPTED, ConfigError, EmulationError
+from qdisclab.emulation.errors import INTERRUPTED, ConfigError, EmulationError, printable
 from qdisclab.emulation.runs.speed import wall_seconds
 from workflow import cluster, crate, progress, steps
 from workflow.progress import LogHandler, Work
@@ -222,7 +222,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
         if kernel.find() is None:
             work.step_s["kernel"] = KERNEL_S
     except EmulationError as error:
-        print(f"reproduce-all: error: {error}", file=sys.stderr)
+        print(f"reproduce-all: error: {printable(str(error))}", file=sys.stderr)
         return error.exit_status
     if slurm:
         arguments = [*on_slurm(plan, work.step_s["batch"], at_once), *arguments]

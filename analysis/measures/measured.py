@@ -30,6 +30,7 @@ from qdisclab.analysis.runs.dataset import RunFile, read_record, run_at
 from qdisclab.analysis.runs.flentfile import read_flent
 from qdisclab.analysis.runs.published import PUBLISHED, read_table
 from qdisclab.analysis.runs.study import StudyFolder
+from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import pair
 from qdisclab.emulation.datafile import FLENT, OUTPUT
 from qdisclab.emulation.host.cache import cache_dir, digest, state, states
@@ -190,8 +191,7 @@ def _make(
 def _archive(printed: dict[str, Path], path: Path) -> None:
     with tarfile.open(path, "w:gz") as archive:
         for end, file in printed.items():
-            content = file.read_bytes()
-            content = gzip.decompress(content) if file.suffix == ".gz" else content
+            content = datafile.read(file, todo="name what the program printed")
             if not content.strip():
                 raise DataError.of(file, "is empty", "Write there what the program printed")
             about = tarfile.TarInfo(f"{end.split('.')[1]}/stdout")

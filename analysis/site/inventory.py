@@ -27,6 +27,7 @@ from qdisclab.emulation.config.catalogue import all_labels
 from qdisclab.emulation.config.request import run_of
 from qdisclab.emulation.datafile import read_json
 from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.model.run import Experiment
 
 #: A run: its `file`, and by their names what `_row` tells of it.
@@ -135,8 +136,7 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
     """
     with usable(file):
         identity = record["identity"]
-        content = file.data.read_bytes() if file.data.is_file() else b""
-        same = file.is_reduced or hashlib.sha256(content).hexdigest() == record["data_sha256"]
+        there = file.data.is_file() and sha256(file.data) == record["data_sha256"]
         spelled_out = json.dumps(identity, sort_keys=True).encode()
         return {
             "file": file,
@@ -145,7 +145,7 @@ def _row(file: RunFile, record: Mapping[str, Any], notes: tuple[str, ...]) -> Ro
             "kernel": str(identity["kernel"]["digest"]),
             "release": str(identity["kernel"]["release"]),
             "tools": tuple(sorted(identity["root"]["tools"].items())),
-            "verdict": str(record["kernel_log"]) if same else "data damaged",
+            "verdict": str(record["kernel_log"]) if there or file.is_reduced else "data damaged",
             "notes": (*notes, *record.get("notes", ())),
         }
 

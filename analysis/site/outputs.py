@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import pandas as pd
-from IPython.display import HTML, SVG, Markdown, display
+from IPython.display import HTML, SVG, display
 from matplotlib.figure import Figure
 
 from qdisclab.analysis.errors import refused
@@ -101,7 +101,7 @@ def publish(
     time, for series.csv, by default those of a first run of each cell; `runs` has a row per run,
     with its seed, for runs.csv. The page draws all three.
     """
-    display(Markdown(f"**{title}**"))  # type: ignore[no-untyped-call]
+    display(HTML(f"<p><strong>{html.escape(title)}</strong></p>"))  # type: ignore[no-untyped-call]
     if not output:
         if draw:
             show(draw, alt)

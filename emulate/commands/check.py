@@ -19,7 +19,7 @@ from qdisclab.emulation.config import ownfile, remarks
 from qdisclab.emulation.config.catalogue import load, select
 from qdisclab.emulation.config.own import load as load_own
 from qdisclab.emulation.config.ownfile import FILE
-from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.errors import ConfigError, EmulationError, printable
 from qdisclab.emulation.study import studies, trust
 
 #: What JSON has of a problem.
@@ -155,16 +155,16 @@ def _file(name: str) -> tuple[Path, str]:
 def _print(report: dict[str, Any]) -> None:
     if not report["valid"]:
         for line in report["errors"]:
-            print(f"emulate: error: {line}", file=sys.stderr)
+            print(f"emulate: error: {printable(line)}", file=sys.stderr)
         return
     if "qdiscs" in report:
         names = ", ".join(report["qdiscs"] + report["controls"])
-        print(f"{report['file']}: {names} in {', '.join(report['papers'])}")
+        print(printable(f"{report['file']}: {names} in {', '.join(report['papers'])}"))
     for text in report.get("notes", ()):
         note(text)
     for experiment in report.get("experiments", ()):
         points, runs = (_counted(experiment[noun], noun) for noun in ("points", "runs"))
-        print(f"{report['file']}: {experiment['id']}: {points}, {runs}")
+        print(printable(f"{report['file']}: {experiment['id']}: {points}, {runs}"))
 
 
 def _counted(number: int, nouns: str) -> str:

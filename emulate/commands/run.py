@@ -18,7 +18,7 @@ from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
 from qdisclab.emulation.config import remarks, request
 from qdisclab.emulation.config.job import job_of
-from qdisclab.emulation.errors import ConfigError, EmulationError, KernelLacks
+from qdisclab.emulation.errors import ConfigError, EmulationError, KernelLacks, printable
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
@@ -152,7 +152,7 @@ def run(args: argparse.Namespace) -> int:
 
     def fail(run: Run, error: EmulationError) -> None:
         failed.append(error)
-        print(f"emulate: error: {error}", file=sys.stderr, flush=True)
+        print(f"emulate: error: {printable(str(error))}", file=sys.stderr, flush=True)
 
     def report(run: Run, result: Result) -> None:
         _print(run, result, args.json)

@@ -7,8 +7,9 @@ import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import BinaryIO
+from typing import BinaryIO, cast
 
+from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import ConfigError
 
 _MAGIC = {0xA1B23C4D: 1, 0xA1B2C3D4: 1000}  # pcap(5): nanoseconds per unit of the second field
@@ -40,10 +41,10 @@ class Packet:
 
 def read(path: Path) -> Iterator[Packet]:
     """Yield the packets of a capture, gzipped or not, with one in memory at a time."""
-    opened = gzip.open if path.suffix == ".gz" else open
     try:
-        with opened(path, "rb") as stream:
-            yield from _packets(stream, path)  # type: ignore[arg-type]
+        with open(path, "rb", opener=datafile.regular) as file:
+            stream = gzip.GzipFile(fileobj=file) if path.suffix == ".gz" else file
+            yield from _packets(cast(BinaryIO, stream), path)
     except (OSError, EOFError, zlib.error) as error:
         what = f"cannot be read: {getattr(error, 'strerror', None) or error}"
         raise ConfigError(what, str(path), "name a whole capture") from error

@@ -1,7 +1,6 @@
 """Where two runs first differ: in what was asked for, a packet, a sample, a counter or their
 identity."""
 
-import hashlib
 import json
 import math
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from qdisclab.emulation.captures import pcap, places
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.config.request import run_of
 from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kinds.probes.base import SOCKETS
 from qdisclab.emulation.machine import provenance
 
@@ -41,7 +41,7 @@ class Side:
 
     def sha256(self) -> str:
         """Return the digest of the data file."""
-        return hashlib.sha256(self.data.read_bytes()).hexdigest()
+        return sha256(self.data)
 
 
 @dataclass(frozen=True)

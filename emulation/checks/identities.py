@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 
+from qdisclab.emulation import datafile
 from qdisclab.emulation.checks.verify import Repetition, Shipped
 from qdisclab.emulation.config.job import jobs_of
 from qdisclab.emulation.config.request import run_of
@@ -30,8 +31,7 @@ def read(data: Path) -> frozenset[Pair]:
     file = data / FILE
     if not file.exists():
         return frozenset()
-    with file.open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
+    rows = csv.DictReader(datafile.read(file).decode(errors="replace").splitlines())
     try:
         return frozenset(
             (row["recorded"], row["today"])

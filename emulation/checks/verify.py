@@ -6,7 +6,6 @@ seeds; bytes that are equal all the same say more than any statistics.
 """
 
 import csv
-import hashlib
 import math
 import runpy
 import statistics
@@ -30,6 +29,7 @@ from qdisclab.emulation.errors import (
     NotReproduced,
 )
 from qdisclab.emulation.host import facts
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes import KINDS, probe
 from qdisclab.emulation.machine import guestcode
@@ -128,7 +128,7 @@ class Shipped:
         """Return whether the data file is missing or not the one that the provenance describes."""
         if not self.data.exists():
             return not self.file.is_reduced
-        return hashlib.sha256(self.data.read_bytes()).hexdigest() != str(self.record["data_sha256"])
+        return sha256(self.data) != str(self.record["data_sha256"])
 
     def run(self, by_id: Mapping[str, Experiment] | None = None) -> Run:
         """Return the run from today's studies; raise `ConfigError` if they do not have it.
@@ -314,7 +314,7 @@ def tables(run: Shipped) -> list[tuple[str, str]]:
 def _text(table: Path) -> str:
     """Return the content of a table as CSV: the bytes of Parquet depend on the library, too."""
     if table.suffix == ".csv":
-        return table.read_text()
+        return datafile.read(table).decode()
     import pandas as pd  # takes a second to import
 
     return pd.read_parquet(table).to_csv(index=False)

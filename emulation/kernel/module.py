@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedCache, KernelBuildError
 from qdisclab.emulation.host import bundle, confine, seal
 from qdisclab.emulation.host.cache import cache_dir, lock
@@ -61,7 +62,7 @@ def source(folder: Path) -> ModuleSource:
     digest = _digest(None, _sources(folder))
     if _is_plugged(folder):
         return ModuleSource(folder.name, folder, digest, plugin=True)
-    named = _NAMED.findall((folder / KBUILD).read_text(errors="replace"))
+    named = _NAMED.findall(datafile.read(folder / KBUILD).decode(errors="replace"))
     if len(named) != 1:
         what = f"it names {len(named)} modules instead of 1"
         raise KernelBuildError(what, str(folder / KBUILD), "write one line `obj-m := NAME.o`")

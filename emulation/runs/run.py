@@ -238,8 +238,8 @@ def boot(
 def _entry(record: Path, key: str) -> Any:
     """Return an entry of the provenance of the run that is there; None where none is."""
     try:
-        return json.loads(record.read_text())[key]
-    except (OSError, ValueError, LookupError, TypeError):
+        return datafile.read_json(record)[key]
+    except (errors.DamagedData, LookupError):
         return None
 
 

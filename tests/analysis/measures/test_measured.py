@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import math
+import os
 import tarfile
 from pathlib import Path
 
@@ -19,8 +20,9 @@ from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.analysis.runs.study import StudyFolder, study_at
 from qdisclab.analysis.site.execute import execute
 from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import pcap
-from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError
 from qdisclab.emulation.study import studies
 from tests import write_files
 from tests.data import synthetic
@@ -213,6 +215,16 @@ def test_captures_and_outputs_become_those_of_a_run(study: StudyFolder) -> None:
 def test_files_that_cannot_be_used(study: StudyFolder, name: str, content: str, said: str) -> None:
     put(study, name, content)
     with pytest.raises(EmulationError, match=said):
+        measured.repetitions(study, runs(study))
+
+
+def test_what_programs_printed_is_bounded(study: StudyFolder) -> None:
+    path = put(study, "a.ping.txt.gz", gzip.compress(bytes(datafile.MOST_BYTES + 1)))
+    with pytest.raises(DamagedData, match="is larger than 64 MiB, unpacked"):
+        measured.repetitions(study, runs(study))
+    path.unlink()
+    os.mkfifo(path)
+    with pytest.raises(DamagedData, match="not a regular file"):
         measured.repetitions(study, runs(study))
 
 
