@@ -131,7 +131,7 @@ def _imports(path: Path) -> frozenset[str]:
 
 def _source(path: Path) -> str:
     if path.suffix != ".ipynb":
-        with refused(path, "is no text ({})", "Correct it", UnicodeDecodeError):
+        with refused(path, "is not text ({})", "Correct it", UnicodeDecodeError):
             return datafile.read(path).decode()
     todo = "Save it from JupyterLab"
     with refused(path, "is no notebook", todo, KeyError, TypeError, ValueError, RecursionError):
