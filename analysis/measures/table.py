@@ -21,14 +21,14 @@ import pandera.pandas as pa
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.registry import Measure, measure_of, metrics, registry_of, unloaded
 from qdisclab.analysis.runs import recorded
-from qdisclab.analysis.runs.dataset import FEW_RUNS, RunFile, index_of, read_record
+from qdisclab.analysis.runs.dataset import RunFile, index_of, read_record
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.analysis.runs.study import StudyFolder, study_at
 from qdisclab.analysis.sources import contents, digest as code_digest
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import EmulationError
 from qdisclab.emulation.host.cache import digest, remembered_parts, state
-from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.host.pool import mapped
 from qdisclab.emulation.study import code
 from qdisclab.emulation.study.schema import unknown
 from qdisclab.emulation.study.studies import FILE
@@ -83,11 +83,7 @@ def measure_study(study: StudyFolder, data: Path, *, jobs: int | None = None) ->
             raise DataError.of(run.provenance, f"has the seed of {other.run}", "Do the run again")
 
     def numbers_of(ids: list[str]) -> list[Mapping[str, float]]:
-        chosen = [by_id[name] for name in ids]
-        if len(chosen) < FEW_RUNS or jobs == 1:
-            return [*map(_remembered, chosen)]
-        with workers(jobs) as pool:
-            return list(pool.map(_remembered, chosen, chunksize=4))
+        return mapped(_remembered, [by_id[name] for name in ids], jobs)
 
     states = dict(zip(by_id, _states(study, measures, work), strict=True))
     subject = f"{data.resolve()}\0{study.name}"

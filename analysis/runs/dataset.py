@@ -8,7 +8,7 @@ import difflib
 import re
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
-from itertools import repeat
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
@@ -20,14 +20,11 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
-from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.host.pool import mapped
 from qdisclab.emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
 
 #: The values of a column that runs may have: one, several, or any.
 Columns = str | Collection[str] | None
-
-FEW_RUNS: Final = 8  # below this, starting processes costs more than it saves
-
 
 IDENTITY: Final = ("run", "paper", "experiment", "era", "link", "qdisc", "cc", "seed")
 RUNS: Final = (
@@ -186,11 +183,7 @@ def read_runs(
     """
     if not files:
         raise ValueError("no runs to read")
-    if len(files) < FEW_RUNS or jobs == 1:
-        loaded = [_load(file, kinds) for file in files]
-    else:
-        with workers(jobs) as pool:
-            loaded = list(pool.map(_load, files, repeat(kinds), chunksize=4))
+    loaded = mapped(partial(_load, kinds=kinds), files, jobs)
     categories = {name: "category" for name in IDENTITY if name != "seed"}
     counts = dict.fromkeys(("voip_packets", "voip_lost", "pages_failed"), "Int64")
     runs = pd.DataFrame([row for row, _ in loaded], columns=list(RUNS))

@@ -4,9 +4,26 @@ import ctypes
 import multiprocessing
 import os
 import signal
+from collections.abc import Callable, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from typing import Final, TypeVar
+
+FEW: Final = 8  # below this, starting processes costs more than it saves
 
 _PR_SET_PDEATHSIG = 1
+
+_Item = TypeVar("_Item")
+_Result = TypeVar("_Result")
+
+
+def mapped(
+    of: Callable[[_Item], _Result], items: Sequence[_Item], jobs: int | None = None
+) -> list[_Result]:
+    """Return `of` of each of `items`, by `jobs` processes where these are not `FEW`."""
+    if len(items) < FEW or jobs == 1:
+        return [of(item) for item in items]
+    with workers(jobs) as pool:
+        return list(pool.map(of, items, chunksize=4))
 
 
 def workers(jobs: int | None = None, start: str = "fork") -> ProcessPoolExecutor:

@@ -5,16 +5,16 @@ the queue under test (`captures` makes it, `data/README.md` describes it).
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from itertools import repeat
+from functools import partial
 from typing import Any, Final
 
 import numpy as np
 import pandas as pd
 
 from qdisclab.analysis.errors import DataError, require_several
-from qdisclab.analysis.runs.dataset import FEW_RUNS, RunFile, facts, read_record, usable
+from qdisclab.analysis.runs.dataset import RunFile, facts, read_record, usable
 from qdisclab.analysis.runs.flentfile import RERUN, Floats, read_series
-from qdisclab.emulation.host.pool import workers
+from qdisclab.emulation.host.pool import mapped
 
 from .captures import table as packets_table
 from .captures.table import FATES
@@ -121,12 +121,7 @@ def run_quantiles(
     if not files:
         raise ValueError("no runs to read")
     require_several("quantity", quantities, QUANTITIES)
-    wanted = tuple(quantities)
-    if len(files) < FEW_RUNS or jobs == 1:
-        parts = [_quantiles(file, wanted) for file in files]
-    else:
-        with workers(jobs) as pool:
-            parts = list(pool.map(_quantiles, files, repeat(wanted), chunksize=2))
+    parts = mapped(partial(_quantiles, quantities=tuple(quantities)), files, jobs)
     return pd.DataFrame([row for part in parts for row in part])
 
 

@@ -24,6 +24,7 @@ from qdisclab.analysis.site.execute import execute
 from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulate import cli
 from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host import pool
 from qdisclab.emulation.host.pool import workers
 from qdisclab.emulation.study import studies
 from tests import write_files
@@ -210,8 +211,8 @@ def test_processes_find_its_measure_by_name(
     study = study_at(mine)
     alone = table.measure_study(study, mine / "data", jobs=1)
     monkeypatch.setenv("XDG_CACHE_HOME", str(mine.parent / "another"))
-    monkeypatch.setattr(table, "FEW_RUNS", 1)
-    monkeypatch.setattr(table, "workers", partial(workers, start=start))
+    monkeypatch.setattr(pool, "FEW", 1)
+    monkeypatch.setattr(pool, "workers", partial(workers, start=start))
     assert table.measure_study(study, mine / "data", jobs=2).equals(alone)
 
 

@@ -15,6 +15,7 @@ from qdisclab.analysis.runs.dataset import find_runs, read_runs
 from qdisclab.analysis.runs.flentfile import read_flent
 from qdisclab.analysis.runs.settings import Setting
 from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.pool import FEW
 from qdisclab.emulation.model.run import variant_name
 from tests import ROOT
 from tests.data import provenances, synthetic
@@ -88,7 +89,7 @@ def test_flow_goodput_is_bytes_by_duration(data: Path, tmp_path: Path) -> None:
 def test_many_runs_in_parallel_equal_one_at_a_time(tmp_path: Path) -> None:
     synthetic.write_tree(tmp_path, ("10-1",), seeds=2, length_s=10)
     files = find_runs(tmp_path, "gbw2015", "rrul", links="10/1")
-    assert len(files) == 14 >= dataset.FEW_RUNS
+    assert len(files) == 14 >= FEW
     together, alone = read_runs(files, jobs=2), read_runs(files, jobs=1)
     for one, other in zip(together, alone, strict=True):
         assert one.equals(other)
