@@ -93,22 +93,16 @@ def _add(tar: tarfile.TarFile, name: str, content: bytes, mode: int = 0o644) -> 
     tar.addfile(member, io.BytesIO(content))
 
 
-def fetch(
-    place: str,
-    expected: str | None = None,
-    cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR,
-    part: str = "",
-) -> Kernel:
+def fetch(place: str, expected: str | None = None, part: str = "") -> Kernel:
     """Return the kernel of the archive at `place`, a path or an address, from the cache.
 
     `part` is the kernel's folder in an archive of several, such as `6.12/`.
 
     Raises `KernelBuildError`, and leaves the cache as it was, where the archive cannot be had, does
     not have the `expected` SHA-256, by default one of KERNEL.toml, holds anything but the files of
-    a kernel, or a kernel that is not of the recipe in `folder`.
+    a kernel, or a kernel that is not of today's recipe.
     """
-    cache = cache or cache_dir("kernel")
+    cache = cache_dir("kernel")
     with (
         storage.filling(cache),
         tempfile.TemporaryDirectory(prefix=".fetch-", dir=cache) as scratch,
@@ -116,14 +110,14 @@ def fetch(
         archive, result = Path(scratch) / "archive", Path(scratch) / "result"
         _copy(place, archive)
         digest = sha256(archive)
-        wanted = (expected.lower(),) if expected else recipes.packed(folder)
+        wanted = (expected.lower(),) if expected else recipes.packed()
         if digest not in wanted:
             todo = "take the file whose digest you were given"
             what = f"has the SHA-256 {digest}, not {expected or 'one of KERNEL.toml'}"
             raise KernelBuildError(what, place, todo)
         try:
             _unpack(archive, result, part)
-            record = _record(result, folder)
+            record = _record(result)
         except _BROKEN as error:
             # tarfile has a line about each way in which it may be packed
             words = str(error).partition(":\n")[0] or type(error).__name__
@@ -186,13 +180,13 @@ def _unpack(archive: Path, result: Path, part: str) -> None:
             path.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
-def _record(result: Path, folder: Path) -> dict[str, Any]:
+def _record(result: Path) -> dict[str, Any]:
     """Return the content of `kernel.json` in `result`, every entry of it checked."""
     content = json.loads((result / "kernel.json").read_text())
     try:
         inputs, origin, release = content["inputs"], content["source"]["sha256"], content["release"]
         series, compiler = str(inputs["series"]), str(inputs["compiler"])
-        recipe = recipes.load(series, folder)
+        recipe = recipes.load(series)
         versions = recipe.origin.locked if recipe.origin else ()
         locked = {deb.sha256: deb.version for deb in versions}
         wanted = recipes.inputs(recipe, compiler, make.SETTINGS)

@@ -95,14 +95,14 @@ def check(binary: Path) -> None:
             raise DamagedCache("is not as it was built", str(binary), todo)
 
 
-def kernels(cache: Path | None = None) -> tuple[Kernel, ...]:
+def kernels() -> tuple[Kernel, ...]:
     """Return all kernels in the cache, sorted by release."""
-    return tuple(filter(_is_whole, _all(cache or cache_dir("kernel"))))
+    return tuple(filter(_is_whole, _all()))
 
 
-def _all(cache: Path) -> list[Kernel]:
+def _all() -> list[Kernel]:
     """Return all kernels that have a record in the cache, whole or not, sorted by release."""
-    kernels = [_recorded(path.parent) for path in cache.glob("[0-9a-f]*/kernel.json")]
+    kernels = [_recorded(path.parent) for path in cache_dir("kernel").glob("[0-9a-f]*/kernel.json")]
     return sorted((kernel for kernel in kernels if kernel), key=_age)
 
 
@@ -110,18 +110,18 @@ def _age(kernel: Kernel) -> tuple[list[int], str]:
     return [int(number) for number in re.findall(r"\d+", kernel.release)], kernel.digest
 
 
-def named(name: str, progress: Progress = quiet, cache: Path | None = None) -> Kernel:
+def named(name: str, progress: Progress = quiet) -> Kernel:
     """Return the kernel of a series, built if the cache lacks it, or the kernel with a digest.
 
     Raises `KernelBuildError` if no kernel in the cache has that digest.
     """
     if not _DIGEST.fullmatch(name):
-        return build(series=name, progress=progress, cache=cache)
-    if (kernel := load((cache or cache_dir("kernel")) / name)) is not None:
+        return build(series=name, progress=progress)
+    if (kernel := load(cache_dir("kernel") / name)) is not None:
         return kernel
     what = f"no kernel '{name}' is in the cache"
     todo = "`emulate kernel list` shows what is"
-    raise KernelBuildError(what, str(cache or cache_dir("kernel")), todo)
+    raise KernelBuildError(what, str(cache_dir("kernel")), todo)
 
 
 def check_named(name: str) -> None:
@@ -129,28 +129,21 @@ def check_named(name: str) -> None:
     if _DIGEST.fullmatch(name):
         named(name)
     elif not recipes.is_series(name) and find(name) is None:
-        raise _no_source(name, recipes.RECIPE_DIR)
+        raise _no_source(name)
 
 
-def find(
-    series: str | None = None,
-    source: Path | None = None,
-    cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR,
-) -> Kernel | None:
+def find(series: str = DEFAULT_KERNEL) -> Kernel | None:
     """Return the newest kernel in the cache that was built from today's recipe, or None.
 
     On a machine without a compiler, a kernel of any compiler is accepted; so is one that was
     fetched.
     """
-    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder)
-    given = sources.of_file(source) if source else None
-    return _find(recipe, given, cache or cache_dir("kernel"))
+    return _find(recipes.load(series), None)
 
 
-def _find(recipe: Recipe, source: KernelSource | None, cache: Path) -> Kernel | None:
+def _find(recipe: Recipe, source: KernelSource | None) -> Kernel | None:
     compiler = make.compiler_version()
-    for kernel in reversed(_all(cache)):
+    for kernel in reversed(_all()):
         inputs = kernel.provenance["inputs"]
         builder = None if "fetched" in kernel.provenance else compiler
         expected = recipes.inputs(recipe, builder or inputs["compiler"], make.SETTINGS)
@@ -170,8 +163,6 @@ def build(
     jobs: int | None = None,
     progress: Progress = quiet,
     keep_source: bool = False,
-    cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR,
     config: Path | None = None,
 ) -> Kernel:
     """Return the kernel of `series` (`6.12`), built with `jobs` processes if the cache lacks it.
@@ -181,14 +172,13 @@ def build(
     and `KernelBuildError`; a build that fails or is interrupted leaves no kernel.
     """
     bundle.check_machine()
-    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, folder, config)
-    cache = cache or cache_dir("kernel")
+    recipe = recipes.load(DEFAULT_KERNEL if series is None else series, config)
     given = sources.of_file(source) if source else None
-    cached = _find(recipe, given, cache)
+    cached = _find(recipe, given)
     if cached and not keep_source:
         return cached
     if given is None and recipe.origin is None:
-        raise _no_source(recipe.series, folder)
+        raise _no_source(recipe.series)
     plain = not (keep_source or recipe.own)
     if given is None and plain and (packed := bundle.entry("kernel", recipe.series)):
         from qdisclab.emulation.kernel import archive  # which takes this module
@@ -196,12 +186,13 @@ def build(
         packed.check()
         try:
             origin = str(packed.archive)
-            return archive.fetch(origin, packed.sha256, cache, folder, f"{recipe.series}/")
+            return archive.fetch(origin, packed.sha256, f"{recipe.series}/")
         except KernelBuildError as error:
             raise bundle.outdated(f"kernel of {recipe.series}") from error
     make.check_tools()
+    cache = cache_dir("kernel")
     with lock(cache, lambda: progress("wait for another build", 0)):
-        cached = _find(recipe, given, cache)  # another process may have built it while we waited
+        cached = _find(recipe, given)  # another process may have built it while we waited
         if cached and not keep_source:
             return cached
         if given is None:
@@ -215,8 +206,8 @@ def build(
             return _build(recipe, given, Path(scratch), cache, jobs, progress, keep_source)
 
 
-def _no_source(series: str, folder: Path) -> KernelBuildError:
-    todo = f"choose from {', '.join(recipes.all_series(folder))}, or build it from a tarball:"
+def _no_source(series: str) -> KernelBuildError:
+    todo = f"choose from {', '.join(recipes.all_series())}, or build it from a tarball:"
     todo += f" emulate kernel build --series {series} --source FILE"
     return KernelBuildError(f"no source is known for {series}", "KERNEL.toml", todo)
 

@@ -197,8 +197,8 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3] if more else names) + more
 
 
-def _table(folder: Path) -> dict[str, Any]:
-    path = folder / "KERNEL.toml"
+def _table() -> dict[str, Any]:
+    path = RECIPE_DIR / "KERNEL.toml"
     try:
         return _parsed(path)
     except (OSError, tomllib.TOMLDecodeError) as error:
@@ -210,35 +210,35 @@ def _parsed(path: Path) -> dict[str, Any]:
     return tomllib.loads(path.read_text())
 
 
-def all_series(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
+def all_series() -> tuple[str, ...]:
     """Return the series with a source in KERNEL.toml."""
-    return tuple(_table(folder)["series"])
+    return tuple(_table()["series"])
 
 
-def packed(folder: Path = RECIPE_DIR) -> tuple[str, ...]:
+def packed() -> tuple[str, ...]:
     """Return the SHA-256 of the packed kernels that KERNEL.toml knows."""
-    return tuple(row["packed"] for row in _table(folder)["series"].values() if "packed" in row)
+    return tuple(row["packed"] for row in _table()["series"].values() if "packed" in row)
 
 
-def load(series: str, folder: Path = RECIPE_DIR, config: Path | None = None) -> Recipe:
-    """Return the recipe for `series` (`6.12`) in `folder`, with the options of `config` besides.
+def load(series: str, config: Path | None = None) -> Recipe:
+    """Return the recipe for `series` (`6.12`), with the options of `config` besides.
 
     Raises `KernelBuildError` where one of them is faulty.
     """
     parse_series(series)
-    row = _table(folder)["series"].get(series)
+    row = _table()["series"].get(series)
     origin = row and Origin(
         package=row["package"],
         suites=tuple(row.get("suites", ())),
-        locked=lock.load(folder / lock.FILE.name).kernels.get(series, ()),
+        locked=lock.load().kernels.get(series, ()),
         objects=int(row["objects"]),
     )
     options: list[Option] = []
-    for path in sorted((folder / "config").glob("*.config")):
+    for path in sorted((RECIPE_DIR / "config").glob("*.config")):
         options += parse_fragment(path.read_text(), path.name, series)
     own = [] if config is None else parse_fragment(_text(config), str(config), series)
-    patches = folder / "patches"
-    paths = sorted((folder / "profile").glob(f"{series}-gcc-*.tar.xz"))
+    patches = RECIPE_DIR / "patches"
+    paths = sorted((RECIPE_DIR / "profile").glob(f"{series}-gcc-*.tar.xz"))
     profiles = {re.split(r"-gcc-|\.tar", of.name)[1]: Profile(of, sha256(of)) for of in paths}
     return Recipe(
         series=series,

@@ -45,8 +45,6 @@ def build(
     tree: Path,
     jobs: int | None = None,
     progress: Progress = builder.quiet,
-    cache: Path | None = None,
-    folder: Path = recipes.RECIPE_DIR,
     config: Path | None = None,
 ) -> Kernel:
     """Return the kernel of `tree`, a checkout or an unpacked source, patched and configured.
@@ -56,9 +54,9 @@ def build(
     `MissingTool` and `KernelBuildError`.
     """
     begin = time.monotonic()
-    tree, cache = tree.resolve(), cache or cache_dir("kernel")
+    tree, cache = tree.resolve(), cache_dir("kernel")
     release = sources.release(tree)
-    recipe = recipes.load(sources.series(release), folder, config)
+    recipe = recipes.load(sources.series(release), config)
     _check(tree, cache)
     make.check_tools()
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)

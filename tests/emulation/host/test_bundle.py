@@ -134,7 +134,7 @@ def test_an_unreadable_list_is_refused(install: Install) -> None:
         bundle.entry("kernel", "6.12")
 
 
-def test_another_processor_is_refused(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_another_processor_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bundle.platform, "machine", lambda: "aarch64")
     with pytest.raises(MissingTool, match="guests need x86-64, and this machine is aarch64"):
-        builder.build(series="6.12", cache=tmp_path)
+        builder.build(series="6.12")

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from qdisclab.emulation.kernel import make
+from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.kernel import make, recipe
 from tests import write_files
 
 MAKEFILE = """\
@@ -48,7 +49,7 @@ needs_make = pytest.mark.skipif(
 
 
 @pytest.fixture
-def recipe_dir(tmp_path: Path) -> Path:
+def recipe_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recipe with one option and one patch."""
     texts = {
         "KERNEL.toml": "[series]\n",
@@ -56,13 +57,14 @@ def recipe_dir(tmp_path: Path) -> Path:
         "patches/6.12/one.patch": PATCH,
         "patches/series": "6.12..6.12 6.12/one.patch\n",
     }
-    return write_files(tmp_path / "qdisc", texts)
+    folder = write_files(tmp_path / "qdisc", texts)
+    monkeypatch.setattr(recipe, "RECIPE_DIR", folder)
+    return folder
 
 
 @pytest.fixture
 def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """An empty cache, and no tools but those that the tiny tree needs."""
     monkeypatch.setattr(make, "check_tools", lambda: None)
-    path = tmp_path / "cache"
-    path.mkdir()
-    return path
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache_dir("kernel")

@@ -35,7 +35,7 @@ Change = Callable[[dict[str, Any]], object]
 
 
 @pytest.fixture
-def recipe_dir(tmp_path: Path) -> Path:
+def recipe_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A recipe with one option, no patch and a source that is known."""
     texts = {
         "KERNEL.toml": '[series."6.12"]\npackage = "linux"\nobjects = 1\n',
@@ -44,14 +44,16 @@ def recipe_dir(tmp_path: Path) -> Path:
     }
     known = {"6.12": (Deb("linux", "6.12.7-1", SOURCE),)}
     folder = write_files(tmp_path / "qdisc", texts)
-    lock.save(lock.Lock((), (), (), known, (), ""), folder / "LOCK.toml")
+    monkeypatch.setattr(lock, "FILE", folder / "LOCK.toml")
+    monkeypatch.setattr(recipes, "RECIPE_DIR", folder)
+    lock.save(lock.Lock((), (), (), known, (), ""))
     return folder
 
 
 @pytest.fixture
 def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
     """A kernel as a build leaves it in a cache, of a compiler that this machine does not have."""
-    inputs = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 3", make.SETTINGS)
+    inputs = recipes.inputs(recipes.load("6.12"), "gcc 3", make.SETTINGS)
     place = tmp_path / "built" / recipes.digest(SOURCE, inputs)
     texts = {
         "linux": "\x7fELF", "config": "CONFIG_A=y\n", "build.log": "made here, on this day",
@@ -74,6 +76,13 @@ def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
     found = builder.load(place)
     assert found is not None
     return found
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return cache_dir("kernel")
 
 
 def written(file: Path, entries: Mapping[str, bytes | tarfile.TarInfo]) -> str:
@@ -100,7 +109,7 @@ def test_packed_and_fetched_it_is_the_same_kernel(
     file = tmp_path / "kernel.tar.gz"
     digest = archive.pack(built, file)
     assert digest == sha256(file)
-    got = archive.fetch(str(file), digest.upper(), cache, recipe_dir)
+    got = archive.fetch(str(file), digest.upper())
     assert (got.digest, got.identity, got.release) == (built.digest, built.identity, "6.12.7")
     assert got.path.read_bytes() == b"\x7fELF"
     assert os.access(got.path, os.X_OK) and not got.path.stat().st_mode & 0o222
@@ -110,9 +119,9 @@ def test_packed_and_fetched_it_is_the_same_kernel(
     assert (build / "link").read_text() == "all:\n" and not (build / "link").is_symlink()
     assert got.provenance["source"] == {**built.provenance["source"], "file": ""}
     assert got.provenance["fetched"] == {"from": str(file), "sha256": digest}
-    assert builder.find(cache=cache, folder=recipe_dir) == got  # although no gcc here is 'gcc 3'
+    assert builder.find() == got  # although no gcc here is 'gcc 3'
     assert archive.pack(got, tmp_path / "again.tar.gz") == digest
-    assert archive.fetch(str(file), digest, cache, recipe_dir) == got
+    assert archive.fetch(str(file), digest) == got
     assert [path.name for path in cache.iterdir() if path.is_dir()] == [built.digest]
 
 
@@ -122,10 +131,10 @@ def test_without_a_digest_that_of_the_recipe_is_wanted(
     file = tmp_path / "kernel.tar.xz"
     digest = archive.pack(built, file)
     with pytest.raises(KernelBuildError, match=r"has the SHA-256 \w+, not one of KERNEL.toml"):
-        archive.fetch(str(file), None, cache, recipe_dir)
+        archive.fetch(str(file), None)
     with (recipe_dir / "KERNEL.toml").open("a") as table:
         table.write(f'packed = "{digest}"\n')
-    assert archive.fetch(str(file), None, cache, recipe_dir).digest == built.digest
+    assert archive.fetch(str(file), None).digest == built.digest
 
 
 def test_of_several_kernels_one_is_fetched(
@@ -135,8 +144,8 @@ def test_of_several_kernels_one_is_fetched(
     digest = archive.pack(built, file, replace(built, series="7.2"))
     assert {name.partition("/")[0] for name in contents(file)} == {"6.12", "7.2"}
     with pytest.raises(KernelBuildError, match=r"not a packed kernel \(.*kernel.json"):
-        archive.fetch(str(file), digest, cache, recipe_dir, "6.1/")
-    got = archive.fetch(str(file), digest, cache, recipe_dir, "6.12/")
+        archive.fetch(str(file), digest, "6.1/")
+    got = archive.fetch(str(file), digest, "6.12/")
     assert got.identity == built.identity
     folder = got.path.parent
     assert {path.name for path in folder.iterdir()} >= {"linux", "config", "build", "kernel.json"}
@@ -158,7 +167,7 @@ def test_other_bytes_are_refused_before_they_are_unpacked(
     digest = archive.pack(built, file)
     file.write_bytes(file.read_bytes()[:-1] + b"?")
     with pytest.raises(KernelBuildError, match=rf"has the SHA-256 \w+, not {digest}; take"):
-        archive.fetch(str(file), digest, cache, recipe_dir)
+        archive.fetch(str(file), digest)
     assert not list(cache.iterdir())
 
 
@@ -191,7 +200,7 @@ def test_another_kernel_is_refused(
     change(told)
     digest = written(file, {**entries, "kernel.json": json.dumps(told).encode()})
     with pytest.raises(KernelBuildError, match=message) as caught:
-        archive.fetch(str(file), digest, cache, recipe_dir)
+        archive.fetch(str(file), digest)
     assert "\n" not in str(caught.value)
     assert not list(cache.iterdir())
 
@@ -235,7 +244,7 @@ def test_hostile_entries_are_refused(
     archive.pack(built, file)
     digest = written(file, {**contents(file), name: content})
     with pytest.raises(KernelBuildError, match=message):
-        archive.fetch(str(file), digest, cache, recipe_dir)
+        archive.fetch(str(file), digest)
     assert not list(cache.iterdir())
     assert not list(tmp_path.rglob("*escaped"))
 
@@ -249,9 +258,9 @@ def test_what_is_no_archive_is_refused(
     file = tmp_path / "kernel.tar.gz"
     file.write_bytes(text)
     with pytest.raises(KernelBuildError, match=r"not a packed kernel \([^\n]*\); make one"):
-        archive.fetch(str(file), sha256(file), cache, recipe_dir)
+        archive.fetch(str(file), sha256(file))
     with pytest.raises(KernelBuildError, match=r"cannot be read: No such file"):
-        archive.fetch(f"{file}.not", "0", cache, recipe_dir)
+        archive.fetch(f"{file}.not", "0")
 
 
 def test_a_full_disk_is_told_as_such(
@@ -263,7 +272,7 @@ def test_a_full_disk_is_told_as_such(
     (tmp_path / "kernel.tar.gz").touch()
     monkeypatch.setattr(shutil, "copyfileobj", full)
     with pytest.raises(OSError, match=f"No space left on device: '{cache}'"):
-        archive.fetch(str(tmp_path / "kernel.tar.gz"), "0", cache, recipe_dir)
+        archive.fetch(str(tmp_path / "kernel.tar.gz"), "0")
 
 
 @pytest.fixture
@@ -286,10 +295,10 @@ def test_from_a_server(
     built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path, served: str
 ) -> None:
     digest = archive.pack(built, tmp_path / "kernel.tar.gz")
-    got = archive.fetch(f"{served}/kernel.tar.gz", digest, cache, recipe_dir)
+    got = archive.fetch(f"{served}/kernel.tar.gz", digest)
     assert got.digest == built.digest
     with pytest.raises(KernelBuildError, match="cannot be read: File not found"):
-        archive.fetch(f"{served}/other.tar.gz", digest, cache, recipe_dir)
+        archive.fetch(f"{served}/other.tar.gz", digest)
 
 
 @pytest.mark.kernel

@@ -13,6 +13,7 @@ import pytest
 
 from qdisclab.emulation.errors import DamagedCache, KernelBuildError, MissingTool
 from qdisclab.emulation.host import seal
+from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.host.debs import Deb
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import builder as builds, make, recipe as recipes, source as sources
@@ -130,7 +131,7 @@ def test_recipe_of_the_project(name: str) -> None:
 
 def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
     def digest(source: str = "s", compiler: str = "gcc 12", settings: str = "ARCH=um") -> str:
-        recipe = recipes.load("6.12", recipe_dir)
+        recipe = recipes.load("6.12")
         return recipes.digest(source, recipes.inputs(recipe, compiler, [settings]))
 
     before = digest()
@@ -147,7 +148,7 @@ def test_digest_changes_with_each_input(recipe_dir: Path) -> None:
 
 def test_a_patch_for_the_host_alone_is_another_build_of_the_same_identity(recipe_dir: Path) -> None:
     def names() -> tuple[str, str]:
-        made = recipes.inputs(recipes.load("6.12", recipe_dir), "gcc 12", ["ARCH=um"])
+        made = recipes.inputs(recipes.load("6.12"), "gcc 12", ["ARCH=um"])
         return recipes.digest("s", made), recipes.identity("s", made)
 
     build, identity = names()
@@ -174,7 +175,7 @@ def counts(folder: Path, compiler: str) -> Path:
 
 def test_a_profile_is_another_build_of_the_same_identity(recipe_dir: Path) -> None:
     def names(compiler: str) -> tuple[str, str]:
-        made = recipes.inputs(recipes.load("6.12", recipe_dir), compiler, ["ARCH=um"])
+        made = recipes.inputs(recipes.load("6.12"), compiler, ["ARCH=um"])
         return recipes.digest("s", made), recipes.identity("s", made)
 
     twelve, other = "gcc (Debian 12.2.0-14+deb12u1) 12.2.0", "gcc (Debian 14.2.0-19) 14.2.0"
@@ -199,7 +200,7 @@ def test_the_compiler_gets_the_counts_of_its_own_release(
     )
     makefile = MAKEFILE.replace("\t@echo 0x1", f"{shown}\t@echo 0x1")
     tarball = make_tarball(tmp_path, "good\n", makefile)
-    built = builds.build("6.12", source=tarball, cache=cache, folder=recipe_dir)
+    built = builds.build("6.12", source=tarball)
     content = built.path.read_text()
     assert ("-fprofile-use" in content, "counted" in content) == (fits, fits)
     assert (recipes.PROFILE in built.provenance["inputs"]) == fits
@@ -271,8 +272,6 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
         "6.12",
         tarball,
         progress=lambda step, done: steps.append(step),
-        cache=cache,
-        folder=recipe_dir,
     )
     assert made.path.read_text() == "good\npatched\nCONFIG_A=y\n"
     assert (made.release, made.series) == ("6.12.7", "6.12")
@@ -283,11 +282,9 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
     assert [patch["name"] for patch in provenance["inputs"]["patches"]] == ["one.patch"]
 
     steps.clear()
-    again = builds.build(
-        "6.12", tarball, progress=lambda s, d: steps.append(s), cache=cache, folder=recipe_dir
-    )
+    again = builds.build("6.12", tarball, progress=lambda s, d: steps.append(s))
     assert (again, steps) == (made, [])
-    assert builds.find("6.12", cache=cache, folder=recipe_dir) == made
+    assert builds.find("6.12") == made
     assert not (made.path.parent / "source").exists()
 
     builds.check(made.path)
@@ -296,44 +293,44 @@ def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
     made.path.write_text("damaged")
     with pytest.raises(DamagedCache, match="linux: is not as it was built"):
         builds.check(made.path)
-    assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
-    repaired = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    assert builds.find("6.12") is None
+    repaired = builds.build("6.12", tarball)
     assert (repaired.digest, repaired.path) == (made.digest, made.path)
-    assert builds.find("6.12", cache=cache, folder=recipe_dir) == repaired
+    assert builds.find("6.12") == repaired
 
 
 @needs_make
 def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cache: Path) -> None:
-    before = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    before = builds.build("6.12", tarball)
     (recipe_dir / "config/a.config").write_text("CONFIG_A=y\nCONFIG_B=y\n")
-    assert builds.find("6.12", cache=cache, folder=recipe_dir) is None
-    after = builds.build("6.12", tarball, keep_source=True, cache=cache, folder=recipe_dir)
+    assert builds.find("6.12") is None
+    after = builds.build("6.12", tarball, keep_source=True)
     assert after.digest != before.digest
     assert (after.path.parent / "source/init/main.c").is_file()
-    assert len(builds.kernels(cache)) == 2
+    assert len(builds.kernels()) == 2
 
 
 @needs_make
 def test_options_of_the_users_own_are_another_kernel(
     recipe_dir: Path, tarball: Path, cache: Path, tmp_path: Path
 ) -> None:
-    plain = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    plain = builds.build("6.12", tarball)
     config = tmp_path / "my.config"
     config.write_text("# why\nCONFIG_B=y\nCONFIG_C=y # 7.2..\n")
-    own = builds.build("6.12", tarball, cache=cache, folder=recipe_dir, config=config)
+    own = builds.build("6.12", tarball, config=config)
     assert own.path.read_text() == "good\npatched\nCONFIG_A=y\nCONFIG_B=y\n"
     assert own.provenance["inputs"][recipes.OWN] == ["CONFIG_B=y"]
     assert own.identity != plain.identity
-    assert builds.find("6.12", cache=cache, folder=recipe_dir) == plain
+    assert builds.find("6.12") == plain
     for text, message in (
         ("CONFIG_A=n\n", r"CONFIG_A is y in a\.config and n in .*my\.config"),
         ("B=y\n", r"my\.config:1: not an option: 'B=y'"),
     ):
         config.write_text(text)
         with pytest.raises(KernelBuildError, match=message):
-            builds.build("6.12", tarball, cache=cache, folder=recipe_dir, config=config)
+            builds.build("6.12", tarball, config=config)
     with pytest.raises(KernelBuildError, match=r"--config \S+/gone: cannot be read"):
-        recipes.load("6.12", recipe_dir, tmp_path / "gone")
+        recipes.load("6.12", tmp_path / "gone")
 
 
 @needs_make
@@ -343,11 +340,11 @@ def test_kernel_with_modules_keeps_what_they_are_made_against(
     names = ("include/net/a.h", "include/drm/b.h", "scripts/mod.sh", "arch/um/Makefile")
     write_files(tmp_path / "linux-6.12.7", dict.fromkeys(names, "source\n"))
     tarball = make_tarball(tmp_path, "good\n")
-    without = builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    without = builds.build("6.12", tarball)
     assert not (without.path.parent / "build").exists()
 
     (recipe_dir / "config/b.config").write_text("CONFIG_MODULES=y\n")
-    kept = builds.build("6.12", tarball, cache=cache, folder=recipe_dir).path.parent / "build"
+    kept = builds.build("6.12", tarball).path.parent / "build"
     files = {str(path.relative_to(kept)) for path in kept.rglob("*") if path.is_file()}
     assert files == {
         *(".config", "Makefile", "Module.symvers", "arch/um/Makefile"),
@@ -366,9 +363,9 @@ def test_failed_build_names_its_log_and_leaves_no_kernel(
     (recipe_dir / "patches/series").write_text("")
     tarball = make_tarball(tmp_path, "bad\n")
     with pytest.raises(KernelBuildError, match=r"init/main\.c:1:1: error: not good") as caught:
-        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+        builds.build("6.12", tarball)
     assert "not good" in Path(caught.value.where).read_text()
-    assert builds.kernels(cache) == ()
+    assert builds.kernels() == ()
     assert not list(cache.glob(".build-*"))
 
 
@@ -376,7 +373,7 @@ def test_failed_build_names_its_log_and_leaves_no_kernel(
 def test_patch_with_fuzz_is_refused(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
     tarball = make_tarball(tmp_path, "good, but other\n")
     with pytest.raises(KernelBuildError, match=r"6\.12/one\.patch does not apply"):
-        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+        builds.build("6.12", tarball)
 
 
 @needs_make
@@ -387,7 +384,7 @@ def test_option_that_does_not_take(
     proof = recipes.missing
     monkeypatch.setattr(recipes, "missing", lambda options, config: proof(options, ""))
     with pytest.raises(KernelBuildError, match=r"CONFIG_A=y \(a\.config\), CONFIG_B=y \(b\.conf"):
-        builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+        builds.build("6.12", tarball)
 
 
 @needs_make
@@ -397,8 +394,8 @@ def test_interrupted_build_leaves_no_kernel(recipe_dir: Path, tarball: Path, cac
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        builds.build("6.12", tarball, progress=interrupt, cache=cache, folder=recipe_dir)
-    assert builds.kernels(cache) == ()
+        builds.build("6.12", tarball, progress=interrupt)
+    assert builds.kernels() == ()
     assert not list(cache.glob(".build-*"))
 
 
@@ -407,15 +404,17 @@ def test_what_a_killed_build_left_is_removed(recipe_dir: Path, tarball: Path, ca
     stale = cache / ".build-killed/result"
     stale.mkdir(parents=True)
     (stale / "linux").write_text("half")
-    builds.build("6.12", tarball, cache=cache, folder=recipe_dir)
+    builds.build("6.12", tarball)
     assert not stale.exists()
 
 
 @needs_make
-def test_cache_in_a_folder_that_make_refuses(recipe_dir: Path, tarball: Path, cache: Path) -> None:
-    spaced = cache / "with a space"
-    spaced.mkdir()
-    made = builds.build("6.12", tarball, cache=spaced, folder=recipe_dir)
+def test_cache_in_a_folder_that_make_refuses(
+    recipe_dir: Path, tarball: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "with a space"))
+    spaced = cache_dir("kernel")
+    made = builds.build("6.12", tarball)
     assert made.path.parent.parent == spaced
     assert [path.name for path in spaced.iterdir() if path.is_dir()] == [made.digest]
 
@@ -433,7 +432,7 @@ def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache
                 time.sleep(0.01)
 
     def run(progress: make.Progress) -> None:
-        made.append(builds.build("6.12", tarball, None, progress, False, cache, recipe_dir))
+        made.append(builds.build("6.12", tarball, None, progress))
 
     thread = threading.Thread(target=run, args=(first,), daemon=True)
     thread.start()
@@ -448,14 +447,14 @@ def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache
 def test_source_of_another_series(recipe_dir: Path, tarball: Path, cache: Path) -> None:
     (recipe_dir / "patches/series").write_text("")
     with pytest.raises(KernelBuildError, match=r"source of 6\.12\.7, not of 6\.13"):
-        builds.build("6.13", tarball, cache=cache, folder=recipe_dir)
+        builds.build("6.13", tarball)
 
 
 def test_no_source(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
     with pytest.raises(KernelBuildError, match="no source is known"):
-        builds.build("6.12", cache=cache, folder=recipe_dir)
+        builds.build("6.12")
     with pytest.raises(KernelBuildError, match="no such file"):
-        builds.build("6.12", tmp_path / "none.tar", cache=cache, folder=recipe_dir)
+        builds.build("6.12", tmp_path / "none.tar")
 
 
 def test_environment_of_the_user_does_not_reach_the_build(
@@ -474,9 +473,9 @@ def test_kernel_of_the_project_builds() -> None:
     assert builds.find() == made
 
 
-def test_a_kernel_of_the_cache_by_its_digest(tmp_path: Path) -> None:
+def test_a_kernel_of_the_cache_by_its_digest() -> None:
     with pytest.raises(KernelBuildError, match="no kernel '0123456789abcdef' is in the cache"):
-        builds.named("0123456789abcdef", cache=tmp_path)
+        builds.named("0123456789abcdef")
 
 
 def test_a_symbol_that_there_is_not_is_the_error_not_what_make_says_of_it() -> None:

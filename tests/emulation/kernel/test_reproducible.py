@@ -33,13 +33,14 @@ def test_a_build_does_not_see_what_kconfig_would_write_down(
 
 @pytest.mark.slow
 @pytest.mark.skipif(VARIABLE not in os.environ, reason=f"two builds: set {VARIABLE}=1")
-def test_two_builds_in_two_folders_give_the_same_archive(tmp_path: Path) -> None:
-    digests = []
+def test_two_builds_in_two_folders_give_the_same_archive(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sources, digests = cache_dir("kernel") / "sources", []
     for place in ("here", "there/deeper"):
-        cache = tmp_path / place
-        cache.mkdir(parents=True)
-        (cache / "sources").symlink_to(cache_dir("kernel") / "sources")
-        kernel = builder.build(cache=cache)
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / place))
+        (cache_dir("kernel") / "sources").symlink_to(sources)
+        kernel = builder.build()
         digests.append(archive.pack(kernel, tmp_path / "kernel.tar.gz"))
     assert digests[0] == digests[1]
     assert digests[0] in recipe.packed()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -11,7 +10,7 @@ import pytest
 
 from qdisclab.emulate import cli
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
-from qdisclab.emulation.kernel import builder, recipe as recipes, tree
+from qdisclab.emulation.kernel import builder, tree
 from qdisclab.emulation.kernel.builder import Kernel
 from tests import write_files
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
@@ -44,7 +43,7 @@ class Tree:
         write_files(self.path, {name: content})
 
     def build(self) -> Kernel:
-        return tree.build(self.path, cache=self.cache, folder=self.recipe)
+        return tree.build(self.path)
 
     def git(self, *words: str) -> str:
         who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
@@ -160,10 +159,9 @@ def test_a_kernel_of_a_tree_is_not_taken_for_that_of_the_series(source: Tree) ->
     (source.recipe / "KERNEL.toml").write_text(
         '[series."6.12"]\npackage = "linux-source-6.12"\nobjects = 2\n'
     )
-    shutil.copy(recipes.RECIPE_DIR / "LOCK.toml", source.recipe)
     made = source.build()
-    assert builder.find("6.12", cache=source.cache, folder=source.recipe) is None
-    assert builder.named(made.digest, cache=source.cache) == made
+    assert builder.find("6.12") is None
+    assert builder.named(made.digest) == made
 
 
 @pytest.mark.parametrize(
@@ -182,7 +180,7 @@ def test_a_bad_tree_is_named_with_its_fault(
     source.write(name, content)
     with pytest.raises(KernelBuildError, match=message):
         source.build()
-    assert builder.kernels(source.cache) == ()
+    assert builder.kernels() == ()
 
 
 def test_a_tree_without_the_architecture_is_refused(source: Tree) -> None:
