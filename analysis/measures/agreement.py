@@ -66,3 +66,14 @@ def agrees(
     inside = difference <= allowed(reading_error, spread)
     unknown = np.isnan(difference) | (~inside & np.isnan(spread))
     return pd.arrays.BooleanArray(inside, unknown)
+
+
+def judged(table: pd.DataFrame, spread: ArrayLike) -> pd.DataFrame:
+    """Return `table`, of columns ours, published and reading_error, with ratio, allowed and
+    agrees."""
+    ours, printed, error = (table[name] for name in ("ours", "published", "reading_error"))
+    return table.assign(
+        ratio=ours / printed,
+        allowed=allowed(error, spread),
+        agrees=agrees(ours, printed, error, spread),
+    )

@@ -222,15 +222,10 @@ def compare(
     merged = wanted.merge(cells.drop(columns="unit"), on=keys, how="left", validate="one_to_many")
     merged = merged.rename(columns={"value": "published", marker: "ours"})
     merged["n_seeds"] = merged["n_seeds"].fillna(0).astype(int)
-    ours, printed, error = (merged[name] for name in ("ours", "published", "reading_error"))
     scale = merged["mad" if marker == "median" else "std"]
     reach = agreement.spread(scale, merged["n_seeds"], median=marker == "median")
-    merged = merged.assign(
-        difference=ours - printed,
-        ratio=ours / printed,
-        allowed=agreement.allowed(error, reach),
-        agrees=agreement.agrees(ours, printed, error, reach),
-    )
+    merged["difference"] = merged["ours"] - merged["published"]
+    merged = agreement.judged(merged, reach)
     cell = ["figure", "link", "metric", "direction"]
     for gap, value in (("published_gap", "published"), ("gap", "ours")):
         first = merged.groupby(cell, sort=False, observed=True)[value].transform("first")

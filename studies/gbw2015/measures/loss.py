@@ -77,10 +77,8 @@ def compare_loss(cells: pd.DataFrame, published: pd.DataFrame) -> pd.DataFrame:
     reach = agreement.spread(table["std"], table["n_seeds"])
     unseen = agreement.unseen(agreement.PACKET_PERCENT, 1) / table["n_seeds"].clip(lower=1)
     reach = np.where(table["ours"] == 0, np.fmax(reach, unseen), reach)
-    table["allowed"] = agreement.allowed(table["reading_error"], reach)
-    both = table["ours"], table["published"]
-    table["agrees"] = agreement.agrees(*both, table["reading_error"], reach)
-    table["ratio"] = (table["ours"] / table["published"]).where(table["published"] > 0)
+    table = agreement.judged(table, reach)
+    table["ratio"] = table["ratio"].where(table["published"] > 0)
     table["interval"] = intervals(table["ci_low"], table["ci_high"])
     values = ["published", "ours", "ratio", "interval", "allowed", "agrees", "n_seeds"]
     return table[[*keys, *values]]

@@ -81,14 +81,8 @@ def compare_curves(curves: pd.DataFrame, published: pd.DataFrame) -> pd.DataFram
         rows.append({**value, "ours": ours, "std": std, "n_seeds": seeds})
     columns = [*published.columns.drop("value"), "published", "ours", "std", "n_seeds"]
     table = pd.DataFrame(rows, columns=columns)
-    reach = agreement.spread(table["std"], table["n_seeds"].fillna(0))
-    both = table["ours"], table["published"]
-    table = table.assign(
-        ratio=table["ours"] / table["published"],
-        allowed=agreement.allowed(table["reading_error"], reach),
-        agrees=agreement.agrees(*both, table["reading_error"], reach),
-        n_seeds=table["n_seeds"].fillna(0).astype(int),
-    )
+    table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
+    table = agreement.judged(table, agreement.spread(table["std"], table["n_seeds"]))
     values = ["published", "reading_error", "ours", "ratio", "allowed", "agrees", "n_seeds"]
     return table[["figure", "link", "qdisc", "at", "time_s", *values]]
 
