@@ -4,12 +4,12 @@ A line is a digest and a path, as sha256sum(1) writes and checks them. Logs of k
 names any more, as after `emulate run --again`, are removed before.
 """
 
-import hashlib
 import json
 import sys
 from pathlib import Path
 
 from qdisclab.emulation import project
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.runs.index import indexes
 from qdisclab.emulation.runs.run import kernel_log
 from qdisclab.emulation.study import studies
@@ -27,7 +27,7 @@ def text(data: Path) -> str:
         for path in folder.rglob("*")
         if path.is_file()
     )
-    lines = (f"{hashlib.sha256((data / name).read_bytes()).hexdigest()}  {name}" for name in files)
+    lines = (f"{sha256(data / name)}  {name}" for name in files)
     return "".join(f"{line}\n" for line in lines)
 
 

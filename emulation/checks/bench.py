@@ -21,7 +21,6 @@ Of the scenario `command` only wall_s and factor are known: they are those of th
 """  # noqa: E501
 
 import gzip
-import hashlib
 import json
 import os
 import statistics
@@ -40,6 +39,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError, GuestFailure
 from qdisclab.emulation.host import confine, facts, scratch
+from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.host.pool import workers
 from qdisclab.emulation.kernel import Kernel, module
 from qdisclab.emulation.machine import vm
@@ -104,7 +104,7 @@ def find_kernel(text: str) -> Kernel:
     """Return the kernel with that digest, or its first digits, or the binary at that path."""
     path = Path(text)
     if path.is_file():
-        digest = hashlib.sha256(path.read_bytes()).hexdigest()[:16]
+        digest = sha256(path)[:16]
         return Kernel(path.resolve(), digest, "unknown", "unknown", {})
     kernels = [built for built in kernel.kernels() if built.digest.startswith(text)]
     if len(kernels) != 1:
@@ -235,7 +235,7 @@ def _add_load(measured: Guest, run: Run, watch: Watch, out: Path) -> None:
     measured.packets = carried_packets(qdiscs, ports)
     measured.hops = carried_packets(qdiscs, qdiscs)  # each port sends over one link
     data = out / "data.flent.gz"
-    measured.data_sha256 = hashlib.sha256(data.read_bytes()).hexdigest()
+    measured.data_sha256 = sha256(data)
     series = json.loads(gzip.decompress(data.read_bytes()))["metadata"]["SERIES_META"]
     flows = (about for name, about in series.items() if name.startswith("TCP"))
     starts = [float(about["STARTED"]) for about in flows if "STARTED" in about]
@@ -286,7 +286,7 @@ def command(scenario: Scenario, length_s: float, built: Kernel) -> dict[str, Any
         began = time.monotonic()
         printed = _emulate([*words, "--output", str(folder)], length_s, scenario.name)
         wall_s = time.monotonic() - began
-        data = hashlib.sha256(Path(printed["data"]).read_bytes()).hexdigest()
+        data = sha256(Path(printed["data"]))
     times = {"factor": printed["virtual_s"] / wall_s, "wall_s": wall_s, "took_s": wall_s}
     return {"guests": 1, **dict.fromkeys(QUANTITIES), **times, "data_sha256": [data]}
 

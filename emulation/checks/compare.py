@@ -39,10 +39,6 @@ class Side:
     captures: dict[str, Path]  # by node
     sockets: Path | None = None  # of the probe
 
-    def sha256(self) -> str:
-        """Return the digest of the data file."""
-        return sha256(self.data)
-
 
 @dataclass(frozen=True)
 class Difference:
@@ -110,7 +106,8 @@ def load(path: Path) -> Side:
 
 def compare(left: Side, right: Side) -> Comparison:
     """Compare two runs; of most kinds of difference the first is returned."""
-    result = Comparison(same_bytes=left.sha256() == right.sha256())
+    digest = sha256(left.data)
+    result = Comparison(same_bytes=digest == sha256(right.data))
     nodes = sorted(left.captures.keys() & right.captures.keys())
     result.packets_compared = bool(nodes)
     result.packet = first_packet(left.captures, right.captures, nodes)
@@ -124,7 +121,7 @@ def compare(left: Side, right: Side) -> Comparison:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)
         result.metadata = next(differences(a.get("metadata"), b.get("metadata"), "metadata"), None)
-    result.what = (f"data (SHA-256 {left.sha256()[:16]})",)
+    result.what = (f"data (SHA-256 {digest[:16]})",)
     if left.qdiscs and right.qdiscs:
         result.what += (f"counters of {len(left.qdiscs)} interfaces",)
         result.counters = list(differences(left.qdiscs, right.qdiscs))
