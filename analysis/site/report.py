@@ -6,7 +6,6 @@ tell of every run below the folder of the data. Exit status 1 when there is noth
 """
 
 import argparse
-import os
 import sys
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -27,6 +26,7 @@ from qdisclab.analysis.site.inventory import Variant, variants, write_runs
 from qdisclab.analysis.site.outputs import SUMMARY
 from qdisclab.analysis.site.tables import MISSES
 from qdisclab.emulation.errors import command
+from qdisclab.emulation.host import storage
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
@@ -161,9 +161,7 @@ class Site:
             own = self._with_claims(group)
             html |= {page: self.paper(name, own), **dict(self.figure_pages(name, own))}
         for page, text in html.items():
-            partial = page.with_name(f".{page.name}.{os.getpid()}")
-            partial.write_text(text, encoding="utf-8")
-            partial.replace(page)
+            storage.write(page, text)
         return [*html]
 
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
+from qdisclab.emulation.host import storage
+
 Value = TypeVar("Value")
 
 _log = logging.getLogger(__name__)
@@ -114,9 +116,7 @@ def _write(kind: str, subject: str, entries: Mapping[str, Any]) -> None:
     """Add `entries` to those of `subject`."""
     with suppress(OSError):  # a full disk, or no folder that can be written
         target = cache_dir(kind) / f"{_name(subject)}.json"
-        partial = target.with_name(f".{target.name}.{os.getpid()}")
-        partial.write_text(json.dumps({**_read(kind, subject), **entries}), encoding="utf-8")
-        partial.replace(target)
+        storage.write(target, json.dumps({**_read(kind, subject), **entries}))
 
 
 def digest(texts: Iterable[str]) -> str:

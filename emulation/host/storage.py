@@ -70,6 +70,13 @@ def of(error: OSError) -> EmulationError:
     return StorageError(what, str(error.filename or "a file"), TODO[error.errno])
 
 
+def write(path: Path, text: str) -> None:
+    """Write a file in one step: who reads it has the former content or all of `text`."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}")
+    partial.write_text(text, encoding="utf-8")
+    partial.replace(path)
+
+
 def remove(folder: Path) -> None:
     """Remove `folder` with its content, if it exists, however deep and whatever its modes.
 

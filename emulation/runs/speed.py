@@ -6,12 +6,11 @@ second. Where there are none, those of its experiment count, then all runs, then
 
 import hashlib
 import json
-import os
 from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from qdisclab.emulation.host import facts
+from qdisclab.emulation.host import facts, storage
 from qdisclab.emulation.host.cache import cache_dir, until_changed
 from qdisclab.emulation.model.run import Experiment, Point, Run
 from qdisclab.emulation.model.units import Duration
@@ -36,10 +35,7 @@ def remember(run: Run, virtual_s: float, wall_s: float) -> None:
         before = sums.get(name, (0.0, 0.0))
         sums[name] = (FADING * before[0] + virtual_s, FADING * before[1] + wall_s)
     with suppress(OSError):
-        path = _path()
-        partial = path.with_name(f".{path.name}.{os.getpid()}")
-        partial.write_text(json.dumps(sums, sort_keys=True))
-        partial.replace(path)
+        storage.write(_path(), json.dumps(sums, sort_keys=True))
 
 
 def wall_seconds(
