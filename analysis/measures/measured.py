@@ -26,7 +26,7 @@ import pandera.pandas as pa
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures import metrics
-from qdisclab.analysis.runs.dataset import RunFile, read_record, run_at
+from qdisclab.analysis.runs.dataset import RunFile, read_record, runs_in
 from qdisclab.analysis.runs.flentfile import read_flent
 from qdisclab.analysis.runs.published import PUBLISHED, read_table
 from qdisclab.analysis.runs.study import StudyFolder
@@ -139,7 +139,7 @@ def _of_cell(study: StudyFolder, folder: Path, run: RunFile) -> list[RunFile]:
             for number, files in enumerate(_repetitions(folder), 1):
                 _make(made, number, files, run, *base[:1])
             made.rename(root)
-    return [run_at(root, path) for path in sorted((root / run.run).parent.glob("*.json"))]
+    return runs_in(root, (root / run.run).parent)
 
 
 def _repetitions(folder: Path) -> list[dict[str, Path]]:

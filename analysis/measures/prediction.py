@@ -23,7 +23,7 @@ import pandera.pandas as pa
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures import agreement, measured
 from qdisclab.analysis.measures.table import measure_run
-from qdisclab.analysis.runs.dataset import RunFile, run_at
+from qdisclab.analysis.runs.dataset import runs_in
 from qdisclab.analysis.runs.published import read_table
 from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.emulation.errors import command
@@ -160,11 +160,6 @@ def scores(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     ).reset_index()
 
 
-def runs_in(root: Path, cell: str) -> list[RunFile]:
-    """Return the runs whose provenances lie in the folder `cell` of `root`."""
-    return [run_at(root, path) for path in sorted((root / cell).glob("*.json"))]
-
-
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fill in a study's predictions from its runs."""
@@ -177,7 +172,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     output = options.output or options.study / FILE
     table = read(options.study / FILE)
     cells = dict.fromkeys(cell for cell in table["run"] if cell)
-    runs_of = {cell: runs_in(options.data, cell) for cell in cells}
+    runs_of = {cell: runs_in(options.data, options.data / cell) for cell in cells}
     done = predict(table, {cell: [*map(measure_run, runs)] for cell, runs in runs_of.items()})
     for name in FILLED[:3]:
         done[name] = [f"{value:.6g}" if math.isfinite(value) else "" for value in done[name]]

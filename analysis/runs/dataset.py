@@ -138,7 +138,9 @@ def _checked(entries: Index) -> Index:
     return entries
 
 
-run_at: Final = run_file  # which the analysis takes from here, as all that it has of runs
+def runs_in(root: Path, folder: Path) -> list[RunFile]:
+    """Return the runs below `root` whose provenances lie in `folder`."""
+    return [run_file(root, path) for path in sorted(folder.glob("*.json"))]
 
 
 def _whole(runs: Iterable[RunFile]) -> list[RunFile]:
