@@ -18,6 +18,12 @@ KINDS: Final = {
 }
 
 
+#: What a file or record of another form raises where it is read.
+UNUSABLE: Final = (
+    ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError,
+)  # fmt: skip
+
+
 class DataError(EmulationError):
     """Data that cannot be used: the message names the file, what is wrong and what to do.
 

@@ -248,8 +248,7 @@ def usable(file: RunFile) -> AbstractContextManager[None]:
     """Inside, an entry that the provenance of `file` lacks, or that is of another kind, raises
     DataError."""
     wrong = "provenance without a usable entry ({1}: {0})"
-    kinds = (ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError)
-    return errors.refused(file.provenance, wrong, RERUN, *kinds)
+    return errors.refused(file.provenance, wrong, RERUN, *errors.UNUSABLE)
 
 
 def facts(file: RunFile, record: Mapping[str, Any]) -> dict[str, Any]:

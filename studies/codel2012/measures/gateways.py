@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import UNUSABLE, DataError, refused
 from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs.axes import axes, packets
@@ -77,14 +77,12 @@ def read_run(file: RunFile) -> list[dict[str, Any]]:
     share of those that arrived. Raises DataError where the table of the queues cannot be used.
     """
     path = file.provenance.with_suffix(".queues.csv")
-    try:
+    with refused(path, "not a table of queues ({!r})", RERUN, *UNUSABLE):
         table = read_csv(path)
         return [
             {"load": str(load), "direction": str(direction), **_queue(rows.set_index("source"))}
             for (load, direction), rows in table.groupby(["load", "direction"], sort=False)
         ]
-    except (ArithmeticError, LookupError, TypeError, ValueError) as error:
-        raise DataError.of(path, f"not a table of queues ({error!r})", RERUN) from error
 
 
 def drop_shares(sources: pd.DataFrame) -> list[float]:
@@ -120,7 +118,7 @@ def steps(file: RunFile) -> pd.DataFrame:
     the delay (NaN where nothing was sent), mbit_s, dropped, and kilobytes sent since the load
     began."""
     path = file.provenance.with_suffix(".steps.parquet")
-    try:
+    with refused(path, "not a table of steps ({!r})", RERUN, *UNUSABLE):
         table = pd.read_parquet(path)
         step_s = float(read_record(file)["length_s"]) / len(table)
         names = ("least", "median", "longest")
@@ -137,8 +135,6 @@ def steps(file: RunFile) -> pd.DataFrame:
                 "kilobytes": (table["bytes"] / 1e3).cumsum(),
             }
         )
-    except (ArithmeticError, LookupError, OSError, TypeError, ValueError) as error:
-        raise DataError.of(path, f"not a table of steps ({error!r})", RERUN) from error
 
 
 def changes(file: RunFile) -> list[tuple[float, float]]:

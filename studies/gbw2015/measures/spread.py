@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 import scipy
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import UNUSABLE, refused
 from qdisclab.analysis.measures.metrics import CELL, GOODPUT, INDUCED, covariance_ellipse
 from qdisclab.analysis.runs.dataset import Dataset, RunFile
 from qdisclab.analysis.runs.flentfile import (
@@ -127,11 +127,9 @@ def flow_starts(files: Sequence[RunFile]) -> pd.DataFrame:
     """
     rows = []
     for file in files:
-        try:
+        with refused(file.data, "no starts of flows ({})", RERUN, *UNUSABLE):
             begins = flows_began_s(read_json(file.data))
             first = min(begins.values())
-        except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
-            raise DataError.of(file.data, f"no starts of flows ({error})", RERUN) from error
         rows += [
             (file.run, file.era, file.link, file.qdisc, file.cc, file.seed, name, kind_of(name),
              (begin - first) * 1e3)

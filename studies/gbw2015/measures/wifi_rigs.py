@@ -11,7 +11,7 @@ from typing import Any, Final
 import numpy as np
 import pandas as pd
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import UNUSABLE, refused
 from qdisclab.analysis.measures import rrul
 from qdisclab.analysis.measures.metrics import COLUMNS, GOODPUT, INDUCED, means, run_metrics
 from qdisclab.analysis.measures.registry import Measure, Metric
@@ -55,7 +55,8 @@ def read_below(run: RunFile) -> dict[str, float]:
     Waits are means over packets, from the qdisc to the receiver's stack. Raises DataError where
     the record has no counters, as that of a run over a wire.
     """
-    try:
+    wrong = "no counters of a WiFi link ({})"
+    with refused(run.provenance, wrong, RERUN, *UNUSABLE, EmulationError):
         ports: dict[str, Any] = read_json(run.provenance)["qdiscs"]
         counted = {
             end: {
@@ -65,10 +66,6 @@ def read_below(run: RunFile) -> dict[str, float]:
             }
             for end, (port, direction) in ENDS.items()
         }
-    except (AttributeError, KeyError, TypeError, ValueError, EmulationError) as error:
-        raise DataError.of(
-            run.provenance, f"no counters of a WiFi link ({error})", RERUN
-        ) from error
     numbers: dict[str, float] = {}
     for end, counts in counted.items():
         name = end.replace(" ", "_")

@@ -10,7 +10,7 @@ import pandas as pd
 import pandera.pandas as pa
 from scipy.optimize import nnls
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import UNUSABLE, refused
 
 #: Flows of the experiments that do not vary them.
 FLOWS: Final = {"scaling_rate": 8, "scaling_packets": 8, "scaling_hosts": 128}
@@ -62,7 +62,8 @@ def read_report(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
     The columns `core_factor`, virtual seconds a CPU second (what a guest reaches with a core of its
     own), and `hops_per_cpu_s` are added. Raise DataError for any other file.
     """
-    try:
+    wrong, kinds = "is no report of such a sweep ({})", (*UNUSABLE, pa.errors.SchemaError)
+    with refused(path, wrong, _TODO, *kinds):
         report = json.loads(path.read_text(encoding="utf-8"))
         table = SCALING.validate(pd.DataFrame([_row(entry) for entry in report["scenarios"]]))
         about = {
@@ -70,8 +71,6 @@ def read_report(path: Path) -> tuple[pd.DataFrame, dict[str, Any]]:
             "CPUs": report["machine"]["cpus"],
             "Kernel": report["kernels"][0]["release"],
         }
-    except (OSError, ValueError, KeyError, TypeError, pa.errors.SchemaError) as error:
-        raise DataError.of(path, f"is no report of such a sweep ({error})", _TODO) from error
     return table.assign(
         core_factor=table["virtual_s"] / table["cpu_s"],
         hops_per_cpu_s=table["hops"] / table["cpu_s"],
