@@ -7,6 +7,7 @@ import hashlib
 import html
 import json
 import os
+import tarfile
 import time
 from base64 import b64encode
 from collections.abc import Callable
@@ -19,13 +20,13 @@ import pytest
 
 from qdisclab.analysis import sources
 from qdisclab.analysis.errors import DataError
-from qdisclab.analysis.runs import published
+from qdisclab.analysis.runs import published, reports
 from qdisclab.analysis.site import outputs, pages as pages_module, report
 from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulate.arguments import note, warn
 from qdisclab.emulate.cli import main
 from qdisclab.emulation import datafile
-from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.captures import packets, pcap, samples
 from qdisclab.emulation.checks import identities
 from qdisclab.emulation.checks.verify import Shipped
 from qdisclab.emulation.errors import (
@@ -170,6 +171,58 @@ def test_notebooks_of_others(source: str, said: str, tmp_path: Path) -> None:
         file.truncate(datafile.MOST_BYTES + 1)
     with pytest.raises(DamagedData, match="is larger than 64 MiB"):
         sources.check_notebook(path)
+
+
+def test_series_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    path = tmp_path / "x.parquet"
+    small = pa.table({"time_ns": [1, 2], "node": ["a", None]})
+    pq.write_table(small, path)
+    assert samples.read_series(path)["time_ns"].tolist() == [1, 2]
+    monkeypatch.setattr(samples, "MOST_VALUES", 100)
+    monkeypatch.setattr(samples, "MOST_TEXT", 1 << 20)
+    with pq.ParquetWriter(path, small.schema) as writer:
+        for _ in range(26):
+            writer.write_table(small)
+    with pytest.raises(DamagedData, match="is no table of at most 100 values"):
+        samples.read_series(path)
+    pq.write_table(pa.table({"node": ["x" * 40_000] * 50}), path)  # once in the file
+    assert path.stat().st_size < 100_000
+    with pytest.raises(DamagedData, match="has more than 1 MiB of text"):
+        samples.read_series(path)
+    pq.write_table(pa.table({"time_ns": [[1], [2]]}), path)
+    with pytest.raises(DamagedData, match="is no table of at most"):
+        samples.read_series(path)
+    path.unlink()
+    os.mkfifo(path)
+    for read in (samples.read_series, table.read, packets.read):
+        with pytest.raises(DamagedData, match="not a regular file"):
+            read(path)
+
+
+def test_outputs_of_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reports, "MOST_IN_ALL", 1 << 20)
+    path = tmp_path / "seed-001.output.tar.gz"
+    record = tmp_path / "seed-001.json"
+    record.write_text("{}")
+    extended = tarfile.TarInfo("x")  # a header of any length
+    extended.type, extended.size = tarfile.XHDTYPE, 8 << 30
+    path.write_bytes(packed(extended.tobuf() + bytes(reports.MOST_IN_ALL)))
+    with pytest.raises(DamagedData, match="is larger than 1 MiB, unpacked"):
+        reports.read(record)
+    printed = tarfile.TarInfo("p/stdout")
+    printed.size = len(text := b"PING x\n1 bytes from a: time=1 ms\n")
+    path.write_bytes(packed(printed.tobuf() + text.ljust(512)))
+    assert len(reports.read(record)) == 2
+    for programs in ([1], {"p": []}, {"p": {"start_s": "x"}}):
+        record.write_text(json.dumps({"programs": programs}))
+        with pytest.raises(DataError, match="without a usable entry"):
+            reports.read(record)
+    path.write_bytes(path.read_bytes()[:-9])
+    with pytest.raises(DamagedData, match="truncated"):
+        reports.read(record)
 
 
 # --- study files ----------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs.dataset import RunFile, read_record
 from qdisclab.analysis.runs.flentfile import RERUN, TCP_KINDS, FlentFile, Floats, Series, read_flent
+from qdisclab.emulation.captures.samples import read_series
 from qdisclab.emulation.datafile import read_json
 
 BEFORE_S: Final = (0.0, 4.5)
@@ -229,7 +230,7 @@ def samples(run: RunFile, probe: str) -> pd.DataFrame | None:
     path = run.provenance.with_suffix(f".{probe}.parquet")
     if not path.is_file():
         return None
-    table = pd.read_parquet(path)
+    table = read_series(path)
     zero_ns = pd.Timestamp(read_json(run.data)["metadata"]["T0"]).tz_convert(None).value
     return table.assign(time_s=(table["time_ns"] - zero_ns) / 1e9)
 

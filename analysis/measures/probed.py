@@ -12,6 +12,7 @@ from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.measures import packets
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.analysis.runs.published import read_csv
+from qdisclab.emulation.captures.samples import read_series
 from qdisclab.emulation.kinds.probes.base import CAPTURE, QUEUE
 from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.model.run import Run
@@ -35,7 +36,7 @@ def read(probe: Probe, path: Path) -> pd.DataFrame:
         if probe.about.recording == QUEUE:
             table = packets.read(path)
             return table.assign(**{name: table.attrs[name] for name in ("node", "interface")})
-        table = pd.read_parquet(path)
+        table = read_series(path)
         for name, value in (("node", probe.node), ("interface", probe.interface)):
             if value is not None and name in table:
                 table = table[table[name] == value]

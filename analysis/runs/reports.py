@@ -5,6 +5,7 @@ study started them, and is known by its form: iperf's CSV (`-y C`), iperf3's JSO
 classic tables, the lines of ping.
 """
 
+import io
 import json
 import re
 import tarfile
@@ -16,6 +17,7 @@ import pandas as pd
 
 from qdisclab.analysis.errors import refused
 from qdisclab.analysis.runs.flentfile import RERUN
+from qdisclab.emulation import datafile
 from qdisclab.emulation.datafile import OUTPUT, read_json
 
 COLUMNS: Final = (
@@ -30,6 +32,7 @@ socket took, and the RTT the sender's smoothed one. netperf's and iperf's own in
 option (`-i 1` of iperf). Lost are pings, and packets of UDP.
 """
 MOST: Final = 32 << 20  # bytes of what a program printed; the rest is not read
+MOST_IN_ALL: Final = 256 << 20  # bytes of an archive, unpacked
 
 _IPERF: Final = re.compile(
     r"^\d{14}(?:\.\d+)?(?:[+-]\d{4})?,[\d.a-f:]*,\d*,[\d.a-f:]*,\d*,(-?\d+),"
@@ -48,8 +51,9 @@ _LOSS: Final = re.compile(r"^(\d+) packets transmitted, (\d+) received", re.ASCI
 def printed(provenance: Path) -> Iterator[tuple[str, str]]:
     """Yield each program of a run and what it printed; raise DataError for a damaged archive."""
     path = provenance.with_suffix(OUTPUT)
+    content = io.BytesIO(datafile.read(path, MOST_IN_ALL))
     unread = refused(path, "cannot be read ({})", RERUN, OSError, tarfile.TarError)
-    with unread, tarfile.open(path) as archive:
+    with unread, tarfile.open(fileobj=content) as archive:
         for member in archive:
             file = archive.extractfile(member) if Path(member.name).name == "stdout" else None
             if file is not None:
@@ -62,7 +66,9 @@ def read(provenance: Path) -> pd.DataFrame:
     if provenance.with_suffix(OUTPUT).exists():
         ran = read_json(provenance).get("programs", {})
         for program, text in printed(provenance):
-            began_s = ran.get(program, {}).get("start_s") or 0.0
+            wrong = "provenance without a usable entry ({1}: {0})"
+            with refused(provenance, wrong, RERUN, AttributeError, TypeError, ValueError):
+                began_s = float(ran.get(program, {}).get("start_s") or 0.0)
             for row in _rows(text):
                 rows.append({**row, "program": program, "time_s": began_s + row["time_s"]})
     return pd.DataFrame(rows, columns=list(COLUMNS))

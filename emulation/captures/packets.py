@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import frames, places
 from qdisclab.emulation.captures.counters import Totals
 from qdisclab.emulation.captures.follow import Followed, follow as follow_packets, in_order, latest
@@ -458,7 +459,7 @@ def read(path: Path) -> pd.DataFrame:
     """
     todo = "make it again: emulate run … --probe packets"
     try:
-        with pq.ParquetFile(path) as file:
+        with open(path, "rb", opener=datafile.regular) as stream, pq.ParquetFile(stream) as file:
             if not file.schema_arrow.equals(SCHEMA) or file.metadata.num_rows > MOST_ROWS:
                 raise DamagedData("is not a table of the probe 'packets'", str(path), todo)
             # whole numbers also where there is none: floating point resolves times to 256 ns

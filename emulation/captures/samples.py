@@ -6,13 +6,18 @@ kernel answers. docs/probes.md has the columns and units.
 
 import struct
 from collections.abc import Iterator, Mapping
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
 
-from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation import datafile
+from qdisclab.emulation.errors import ConfigError, DamagedData
 
 if TYPE_CHECKING:
     from qdisclab.emulation.kinds.probes.base import ProbeKind
@@ -22,6 +27,48 @@ _HEADER = struct.Struct("<IHHII")  # struct nlmsghdr
 #: Column -> value by which the kernel says that there is none yet: all ones, or
 #: TCP_INFINITE_SSTHRESH.
 _NONE = {"ssthresh_packets": 0x7FFFFFFF, "min_rtt_us": 2**32 - 1, "pacing_rate_bit_s": 2**64 - 1}
+
+#: Of a table: values, and bytes of all its texts. A minute of 50 sockets, 20 times a second, has 4
+#: million values.
+MOST_VALUES = 500_000_000
+MOST_TEXT = 1 << 30
+
+
+def read_series(path: Path) -> pd.DataFrame:
+    """Return a table that was made by `tables`, or another of numbers and short texts.
+
+    Raises `DamagedData` for a pipe, and for a table of something else or with too much in it:
+    Parquet packs a million equal values into a few bytes.
+    """
+    todo = "make it again, with fewer probes or at longer intervals"
+    with open(path, "rb", opener=datafile.regular) as stream:
+        with pq.ParquetFile(stream) as file:
+            columns, about = file.schema_arrow, file.metadata
+            groups = (about.row_group(number) for number in range(about.num_row_groups))
+            values = sum(group.num_rows for group in groups) * len(columns)
+        if values > MOST_VALUES or any(not _is_plain(column.type) for column in columns):
+            raise DamagedData(f"is no table of at most {MOST_VALUES} values", str(path), todo)
+        texts = [column.name for column in columns if _is_text(column.type)]
+        stored = pq.read_table(stream, columns=texts, read_dictionary=texts)
+        parts = (chunk for name in texts for chunk in stored[name].chunks)
+        if sum(map(_text_bytes, parts)) > MOST_TEXT:
+            raise DamagedData(f"has more than {MOST_TEXT >> 20} MiB of text", str(path), todo)
+        stream.seek(0)
+        return pd.read_parquet(stream)
+
+
+def _is_text(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
+
+
+def _is_plain(kind: pa.DataType) -> bool:
+    numbers = (pa.types.is_integer(kind), pa.types.is_floating(kind), pa.types.is_boolean(kind))
+    return _is_text(kind) or any(numbers)
+
+
+def _text_bytes(texts: pa.DictionaryArray) -> int:
+    lengths = pc.binary_length(texts.dictionary).take(texts.indices)
+    return pc.sum(lengths).as_py() or 0
 
 
 def tables(

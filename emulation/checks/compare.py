@@ -236,11 +236,11 @@ def around(side: Side, time_ns: int, packets: tuple[str, ...]) -> list[str]:
     texts = [text for text in packets if " > " in text]
     if side.sockets is None or not texts:
         return []
-    import pandas as pd
+    from qdisclab.emulation.captures.samples import read_series  # pandas takes long to import
 
     source, _, target = texts[0].split()[:3]
     lines = []
-    for place, samples in pd.read_parquet(side.sockets).groupby(["node", "local", "remote"]):
+    for place, samples in read_series(side.sockets).groupby(["node", "local", "remote"]):
         for ports, rows in samples.groupby(["local_port", "remote_port"]):
             ends = {f"{name}.{port}" for name, port in zip(place[1:], ports, strict=True)}
             if ends == {source, target}:

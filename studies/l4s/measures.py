@@ -13,6 +13,7 @@ from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.measures.timeline import pings
 from qdisclab.analysis.runs import reports
 from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.captures.samples import read_series
 from qdisclab.emulation.datafile import ROWS, read_rows
 
 SETTLED_S: Final = 10.0  # numbers are of the time from then on
@@ -39,7 +40,7 @@ PINGS: Final = {"ect1": "l4s_ect1", "not_ect": "l4s_classic"}
 
 def measure(file: RunFile) -> Mapping[str, float]:
     """Return the numbers of METRICS that a run has."""
-    table = pd.read_parquet(file.provenance.with_suffix(".sockets.parquet"))
+    table = read_series(file.provenance.with_suffix(".sockets.parquet"))
     flows = {node: flow for node, of in table.groupby("node") if len(flow := _load(of))}
     rates = {node: _rate(flow) for node, flow in flows.items()}
     numbers = {}

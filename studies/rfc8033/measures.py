@@ -9,6 +9,7 @@ from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.runs import reports
 from qdisclab.analysis.runs.dataset import RunFile
+from qdisclab.emulation.captures.samples import read_series
 
 SETTLED_S: Final = 4.0  # after the first packet: slow start is over
 RATE_BYTES_S: Final = 10e6 / 8
@@ -25,7 +26,7 @@ METRICS: Final = {
 def marks(file: RunFile) -> Mapping[str, float]:
     """Return shares of the packets that come to the upload's queue, how long what waits there takes
     to be sent, and how the uploads share it."""
-    table = pd.read_parquet(file.provenance.with_suffix(".qdisc.parquet"))
+    table = read_series(file.provenance.with_suffix(".qdisc.parquet"))
     own = table[(table["interface"] == "r1-delay") & (table["kind"] == file.qdisc)]
     own = own[own["sent_packets"] > 0]
     late = own[own["time_ns"] >= own["time_ns"].iloc[0] + SETTLED_S * 1e9]

@@ -161,9 +161,9 @@ def check_there(probes: tuple[Probe, ...], run: Run, folder: Path) -> None:
     for kind, wanted in _sampled_places(probes, run).items():
         path = folder / f"{run.id}.{kind}.parquet"
         if path.exists():
-            import pandas as pd
+            from qdisclab.emulation.captures.samples import read_series  # imports pandas
 
-            if (present := pd.read_parquet(path).attrs.get("places")) != wanted:
+            if (present := read_series(path).attrs.get("places")) != wanted:
                 places = " and ".join(_describe(place) for place in present or ())
                 what = f"the existing series is of {places or 'unknown places'}"
                 raise ConfigError(what, str(path), "remove it, or choose another --output")

@@ -18,6 +18,7 @@ from qdisclab.analysis.runs.axes import axes, packets
 from qdisclab.analysis.runs.dataset import RunFile, read_record
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.analysis.runs.published import read_csv
+from qdisclab.emulation.captures.samples import read_series
 from qdisclab.emulation.datafile import ROWS, read_rows
 
 DELAYS: Final = ("p25_ms", "p50_ms", "p75_ms", "p95_ms", "p100_ms", "mean_ms")
@@ -119,7 +120,7 @@ def steps(file: RunFile) -> pd.DataFrame:
     began."""
     path = file.provenance.with_suffix(".steps.parquet")
     with refused(path, "not a table of steps ({!r})", RERUN, *UNUSABLE):
-        table = pd.read_parquet(path)
+        table = read_series(path)
         step_s = float(read_record(file)["length_s"]) / len(table)
         names = ("least", "median", "longest")
         delays_us = {name: table[f"{name}_us"].astype("Float64") for name in names}

@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
+from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 
 FATES = ("sent", "marked", "dropped")
@@ -135,7 +136,7 @@ def read(path: Path) -> pd.DataFrame:
 def _stored(path: Path) -> pa.Table:
     """Return the table of the file, whose columns and size are checked before it is unpacked."""
     try:
-        with pq.ParquetFile(path) as file:
+        with open(path, "rb", opener=datafile.regular) as stream, pq.ParquetFile(stream) as file:
             about, columns = file.metadata, file.schema_arrow
             if not any(columns.equals(schema) for schema in (SCHEMA, SCHEMA_STATIONS)):
                 raise DamagedData("has other columns than a table of packets", str(path), _AGAIN)

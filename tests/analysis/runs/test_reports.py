@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import json
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ import pytest
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import reports
+from qdisclab.emulation.errors import DamagedData
 from tests.data import provenances
 
 PING = """\
@@ -119,5 +121,8 @@ def test_an_archive_that_cannot_be_read(tmp_path: Path) -> None:
     run = provenances.made_up(tmp_path, "mine", "first")
     assert reports.read(run.provenance).empty
     run.provenance.with_suffix(".output.tar.gz").write_bytes(b"nothing")
+    with pytest.raises(DamagedData, match="not gzip data"):
+        reports.read(run.provenance)
+    run.provenance.with_suffix(".output.tar.gz").write_bytes(gzip.compress(b"nothing" * 100))
     with pytest.raises(DataError, match="cannot be read"):
         reports.read(run.provenance)
