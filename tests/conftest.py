@@ -104,7 +104,10 @@ def refusal(study: Path) -> Callable[[str], list[str]]:
         path.write_text(text)
         with pytest.raises(ConfigError) as caught:
             load(study)
-        return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
+        assert caught.value.exit_status == 2
+        lines = str(caught.value).splitlines()
+        assert all(line.startswith(f"{path}:") for line in lines), lines
+        return [line.removeprefix(f"{path}:") for line in lines]
 
     return read
 

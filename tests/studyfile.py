@@ -1,5 +1,12 @@
 """The file of the study `mine` that tests write, with one experiment, `first`."""
 
+from collections.abc import Callable
+
+from qdisclab.emulation.model.run import Experiment
+
+Read = Callable[[str], Experiment]  #: the fixture `first_of`
+Refusal = Callable[[str], list[str]]  #: the fixture `refusal`
+
 DAISY = "{kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}"
 RRUL = "{kind: flent, test: rrul_be, length: 20 s, step: 200 ms, start_jitter: 50 ms}"
 CODEL = "{link: [10/1], qdisc: [codel], cc: cubic}"

@@ -10,7 +10,6 @@ import os
 import tarfile
 import time
 from base64 import b64encode
-from collections.abc import Callable
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -44,13 +43,13 @@ from studies.khademi2013.captures import table
 from tests import studyfile
 from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
+from tests.studyfile import Refusal
 
 EVIL = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>"
 LAUGHS = "a: &a [x]\n" + "".join(  # tenfold a line
     f"{name}: &{name} [{', '.join([f'*{before}'] * 9)}]\n"
     for before, name in zip("abcdefg", "bcdefgh", strict=True)
 )
-Refusal = Callable[[str], list[str]]
 
 
 def packed(content: bytes) -> bytes:

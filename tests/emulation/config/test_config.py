@@ -10,8 +10,10 @@ from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.run import DEFAULT_MEMORY, Experiment
 from qdisclab.emulation.model.units import Duration, Rate, Size
+from tests.studyfile import Refusal
 
 MS = 10**6
+
 
 SMALL = """\
 format: 1
@@ -40,18 +42,6 @@ experiments:
       cc: [cubic]
     repetitions: 2
 """
-
-
-def refusal(tmp_path: Path, text: str) -> list[str]:
-    """What `load` says about `text`, without the file's name."""
-    path = tmp_path / "small.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        load(path)
-    assert caught.value.exit_status == 2
-    lines = str(caught.value).splitlines()
-    assert all(line.startswith(f"{path}:") for line in lines)
-    return [line.removeprefix(f"{path}:") for line in lines]
 
 
 def changed(old: str, new: str) -> str:
@@ -119,11 +109,11 @@ def test_load_a_small_file(tmp_path: Path) -> None:
         ("[10/1]", "[10/1", "23: is not YAML"),
     ],
 )
-def test_each_mistake_has_its_line_and_key(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_each_mistake_has_its_line_and_key(refusal: Refusal, old: str, new: str, said: str) -> None:
     text = changed(old, new)
     if old.startswith("  10/1"):
         text = text.replace("link: [10/1]", "link: [10/2]")
-    lines = refusal(tmp_path, text)
+    lines = refusal(text)
     assert any(line.startswith(said) for line in lines), lines
     expected = 2 if "base_rt:" in new else 1
     assert len(lines) == expected, lines
@@ -158,23 +148,23 @@ BEHIND, BEFORE = "start_jitter: 50 ms}", "    sweep:\n"
     ],
 )
 def test_what_an_experiment_has_of_its_own_is_checked(
-    tmp_path: Path, line: int, new: str, said: str
+    refusal: Refusal, line: int, new: str, said: str
 ) -> None:
     if line == 20:
         text = changed(BEHIND, f"{BEHIND.removesuffix('}')}, {new}}}")
     else:
         text = changed(BEFORE, f"    {new}\n{BEFORE}")
-    (found,) = refusal(tmp_path, text)
+    (found,) = refusal(text)
     assert found.startswith(f"{line}: experiments.rrul.{said}")
 
 
-def test_a_jitter_is_no_longer_than_the_guest_can_wait(tmp_path: Path) -> None:
-    (found,) = refusal(tmp_path, changed("start_jitter: 50 ms", "start_jitter: 2 s"))
+def test_a_jitter_is_no_longer_than_the_guest_can_wait(refusal: Refusal) -> None:
+    (found,) = refusal(changed("start_jitter: 50 ms", "start_jitter: 2 s"))
     assert "rrul.traffic.start_jitter: is more than 1 s, of which flent's flows start" in found
 
 
-def test_flent_loads_for_whole_seconds(tmp_path: Path) -> None:
-    (found,) = refusal(tmp_path, changed("length: 20 s", "length: 2.5 s"))
+def test_flent_loads_for_whole_seconds(refusal: Refusal) -> None:
+    (found,) = refusal(changed("length: 20 s", "length: 2.5 s"))
     assert (
         "rrul.traffic.length: '2500 ms' is not a whole number of seconds; write e.g. '20 s'"
         in found
@@ -184,8 +174,8 @@ def test_flent_loads_for_whole_seconds(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("deep", ["[" * 3000, "[" * 3000 + "]" * 3000, "{a: " * 3000 + "}" * 3000])
-def test_what_is_nested_too_deeply_is_refused(tmp_path: Path, deep: str) -> None:
-    assert refusal(tmp_path, deep) == ["1: is nested too deeply; write it flat"]
+def test_what_is_nested_too_deeply_is_refused(refusal: Refusal, deep: str) -> None:
+    assert refusal(deep) == ["1: is nested too deeply; write it flat"]
     with pytest.raises(ConfigError, match=r"--set: the value of 'a' is nested too deeply"):
         settings([f"a={deep}"])
 
@@ -201,9 +191,9 @@ def test_null_takes_an_option_away(rrul: Experiment) -> None:
             settings([wrong])
 
 
-def test_a_server_has_no_more_addresses_than_there_are_bands(tmp_path: Path) -> None:
+def test_a_server_has_no_more_addresses_than_there_are_bands(refusal: Refusal) -> None:
     many = ", ".join(["1 ms"] * 17)
-    (found,) = refusal(tmp_path, changed("base_rtt: 50 ms", f"base_rtt: [{many}]"))
+    (found,) = refusal(changed("base_rtt: 50 ms", f"base_rtt: [{many}]"))
     assert found == "14: rig.base_rtt: has 17 entries; write 1 to 16 of them"
 
 
@@ -230,11 +220,11 @@ def test_an_experiment_has_what_is_its_own_and_the_files_rig(tmp_path: Path) -> 
     assert (plain.traffic.options, plain.points[0].memory) == ((), DEFAULT_MEMORY)
 
 
-def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(refusal: Refusal) -> None:
     text = SMALL.replace("up: 1 Mbit/s", "up: 1").replace("repetitions: 2", "repetitions: 0")
     text = text.replace("13 ms", "13").replace("target: 5 ms}", "target: 5}")
     text += "surprise: 1\n"
-    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text)]
+    keys = [line.split(": ")[:2] for line in refusal(text)]
     assert keys == [
         ["5", "links.10/1.up"],
         ["11", "qdiscs.codel.rates.1 Mbit/s.target"],
@@ -244,11 +234,11 @@ def test_all_mistakes_of_sections_at_once_in_the_order_of_their_lines(tmp_path: 
     ]
 
 
-def test_all_mistakes_of_sweeps_at_once_in_the_order_of_their_lines(tmp_path: Path) -> None:
+def test_all_mistakes_of_sweeps_at_once_in_the_order_of_their_lines(refusal: Refusal) -> None:
     text = SMALL.replace("base_rtt: 50 ms", "base_rtt: -50 ms").replace("step: 200 ms", "step: 0 s")
     text = text.replace("[10/1]", "[10/1, 10/x]").replace("[codel]", "[codel, pi]")
     other = text[text.index("  rrul:") :].replace("  rrul:", "  other:")
-    keys = [line.split(": ")[:2] for line in refusal(tmp_path, text + other)]
+    keys = [line.split(": ")[:2] for line in refusal(text + other)]
     assert keys == [
         ["14", "rig.base_rtt"],
         ["20", "experiments.rrul.traffic.step"],
@@ -261,8 +251,8 @@ def test_all_mistakes_of_sweeps_at_once_in_the_order_of_their_lines(tmp_path: Pa
 
 
 @pytest.mark.parametrize("text", ["", "- a\n- b\n", "a: &a {b: *a}\n", "\x00", "? [a]\n: b\n"])
-def test_what_is_no_experiment_file_is_refused(tmp_path: Path, text: str) -> None:
-    assert refusal(tmp_path, text)
+def test_what_is_no_experiment_file_is_refused(refusal: Refusal, text: str) -> None:
+    assert refusal(text)
 
 
 def test_a_file_that_is_not_there(tmp_path: Path) -> None:

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.run import Experiment
 from tests import studyfile
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 DUMBBELL = studyfile.text(
     rig="{kind: dumbbell, base_rtt: 50 ms, edge_rate: 1 Gbit/s, eras: ERAS}",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,11 +11,8 @@ from qdisclab.emulation.config.studyfile import FORMAT, options_of
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.kinds import qdiscs
 from qdisclab.emulation.kinds.qdiscs import KINDS
-from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 STUDY = """\
 format: 1

@@ -15,13 +15,11 @@ from qdisclab.emulation.config.points import link
 from qdisclab.emulation.config.request import point_of, request, run_of
 from qdisclab.emulation.errors import ConfigError, KernelLacks
 from qdisclab.emulation.model.axis import Value
-from qdisclab.emulation.model.run import Experiment, Run
+from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
 from qdisclab.emulation.runs.run import paths
 from tests import studyfile
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 STUDY = studyfile.text(
     rig="{base_rtt: 50 ms, edge_rate: 1 Gbit/s}",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -12,7 +11,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.machine import guestcode
-from qdisclab.emulation.model.run import Experiment
+from tests.studyfile import Read
 
 LOOK = (
     "ip -4 -o address show | sed 's/^[0-9]*: //'; ip route; ls /sys/class/net; tc qdisc show; "
@@ -38,7 +37,7 @@ experiments:
 """
 
 
-def test_a_rig_of_more_than_32_hosts_is_a_crowd(first_of: Callable[[str], Experiment]) -> None:
+def test_a_rig_of_more_than_32_hosts_is_a_crowd(first_of: Read) -> None:
     for pairs, crowd in ((16, False), (17, True)):
         text = STUDY.replace("pairs: 2", f"pairs: {pairs}")
         (run,) = select(first_of(text))

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import ast
 import re
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from qdisclab.emulation.config.catalogue import load
-from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.kinds.rigs.daisy_chain import DaisyChain
 from qdisclab.emulation.machine import guestcode
 from qdisclab.emulation.model.wifi import CHANNEL, DEVICE, MEDIUM, flaws
 from tests import ROOT
+from tests.studyfile import Read, Refusal
 
 FILE = """\
 format: 1
@@ -43,18 +41,8 @@ experiments:
 """
 
 
-def refusal(tmp_path: Path, text: str) -> list[str]:
-    path = tmp_path / "mine.yaml"
-    path.write_text(text)
-    with pytest.raises(ConfigError) as caught:
-        load(path)
-    return [line.removeprefix(f"{path}:") for line in str(caught.value).splitlines()]
-
-
-def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
-    path = tmp_path / "mine.yaml"
-    path.write_text(FILE)
-    (experiment,) = load(path).experiments
+def test_a_file_states_a_wifi_link(first_of: Read) -> None:
+    experiment = first_of(FILE)
     assert isinstance(experiment.rig, DaisyChain)
     wifi = experiment.rig.wifi
     assert wifi is not None
@@ -89,9 +77,9 @@ def test_a_file_states_a_wifi_link(tmp_path: Path) -> None:
         ("[{ring", "[{}, {ring", "'home' has 2 stations, a daisy chain has one client; write 1"),
     ],
 )
-def test_each_mistake_is_refused_by_name(tmp_path: Path, old: str, new: str, said: str) -> None:
+def test_each_mistake_is_refused_by_name(refusal: Refusal, old: str, new: str, said: str) -> None:
     assert FILE.count(old) == 1
-    lines = refusal(tmp_path, FILE.replace(old, new))
+    lines = refusal(FILE.replace(old, new))
     assert any(said in line for line in lines), lines
 
 

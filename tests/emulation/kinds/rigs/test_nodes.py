@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.model.egress import Delay, Shaper
-from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.model.topology import Route
 from qdisclab.emulation.model.units import Duration, Rate, Size
 from tests import studyfile
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 STUDY = studyfile.text(
     rig="""

@@ -2,22 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import pytest
 
 from qdisclab.emulation.config import kinds
 from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.job import job_of
-from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.study import studies
 from tests import studyfile
+from tests.studyfile import Read, Refusal
 
 for name in ("khademi2013", "testbed"):  # whose traffic is used here
     kinds.add(studies.shipped()[name])
 
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
 
 SATURATION = "{kind: saturation, set: single, length: 5 s}"
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,12 +9,9 @@ import pytest
 from qdisclab.emulation.config.catalogue import experiments, load, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.run import Experiment
 from qdisclab.emulation.model.units import Duration
 from tests import studyfile
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 STUDY = studyfile.text(
     rig="""

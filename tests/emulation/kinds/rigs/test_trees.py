@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib
 import json
 import textwrap
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -25,6 +24,7 @@ from qdisclab.emulation.model.topology import Link, Topology
 from qdisclab.emulation.model.tree import Attached, Curve, Tree, TreeClass
 from qdisclab.emulation.model.units import Duration, Packets, Rate
 from tests import studyfile
+from tests.studyfile import Refusal
 
 FILTER = "protocol ip prio 1 u32 match ip tos 0xb8 0xfc flowid 1:10"
 FILE = """
@@ -202,14 +202,14 @@ def test_a_tree_is_instead_of_a_rate_and_what_arrives_comes_with_a_tree() -> Non
     ],
 )
 def test_a_fault_in_a_tree_is_named_at_its_place(
-    refusal: Callable[[str], list[str]], old: str, new: str, what: str
+    refusal: Refusal, old: str, new: str, what: str
 ) -> None:
     assert STUDY.count(old) == 1
     (line, *_) = refusal(STUDY.replace(old, new))
     assert what in line
 
 
-def test_an_axis_that_breaks_a_tree_is_named(refusal: Callable[[str], list[str]]) -> None:
+def test_an_axis_that_breaks_a_tree_is_named(refusal: Refusal) -> None:
     path = "rig.links.0.there.tree.2.parent"
     text = STUDY.replace("experiments:", f"axes: {{inside: {{sets: {path}}}}}\nexperiments:", 1)
     text = text.replace("sweep: {", 'sweep: {inside: ["1:1", "1:9"], ', 1)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import tarfile
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,7 @@ from qdisclab.emulation.kinds.rigs.nodes import Nodes
 from qdisclab.emulation.model.qdisc import Qdisc
 from qdisclab.emulation.model.topology import Link
 from qdisclab.emulation.model.units import Rate
+from tests.studyfile import Refusal
 
 PRIO = [
     {"qdisc": {"kind": "prio", "options": {"bands": 3}}, "handle": "1:"},
@@ -84,9 +84,7 @@ def test_ends_without_a_rate_have_the_wires() -> None:
         ('handle: "1:"', 'handle: "fff0:"', "fff0: is the handle of the wire; choose another"),
     ],
 )
-def test_what_no_wire_could_be_is_refused(
-    refusal: Callable[[str], list[str]], old: str, new: str, what: str
-) -> None:
+def test_what_no_wire_could_be_is_refused(refusal: Refusal, old: str, new: str, what: str) -> None:
     assert STUDY.count(old) == 1
     assert what in "\n".join(refusal(STUDY.replace(old, new)))
 

@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import json
 import subprocess
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -22,9 +21,7 @@ from qdisclab.emulation.machine.layer import Layer
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.runs.run import warnings_of
 from tests import studyfile
-
-Read = Callable[[str], Experiment]
-Refusal = Callable[[str], list[str]]
+from tests.studyfile import Read, Refusal
 
 STUDY = studyfile.text(
     traffic="""
