@@ -21,7 +21,6 @@ from qdisclab.analysis import sources
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import published, reports
 from qdisclab.analysis.site import outputs, pages as pages_module, report
-from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulate.arguments import note, warn
 from qdisclab.emulate.cli import main
 from qdisclab.emulation import datafile
@@ -427,12 +426,3 @@ def test_a_title_is_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     (title,) = shown
     assert Tags(title.data).active == []
     assert Tags(title.data).text == EVIL
-
-
-def test_a_notebook_of_any_name_is_refused(study: Path) -> None:
-    figure = study / "figures/x.yaml"
-    figure.parent.mkdir(exist_ok=True)
-    parameters = f"{{paper: {study.name}, table: x.csv, figure: '1'}}"
-    figure.write_text(f"notebook: '{'9' * 400}'\ntitle: A\ncaption: B\nparameters: {parameters}\n")
-    with pytest.raises(DataError, match="is not its name alone"):
-        read_figure(figure)

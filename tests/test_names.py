@@ -44,14 +44,6 @@ def test_shared_packages_name_no_paper_no_era_and_no_figure() -> None:
     assert found == []
 
 
-def test_no_study_imports_another() -> None:
-    names = "|".join(studies.shipped())
-    other = re.compile(rf"^\s*(?:from|import) studies\.(?:{names})\b", re.MULTILINE)
-    assert [
-        str(path) for path in studies.SHIPPED.rglob("*.py") if other.search(path.read_text("utf-8"))
-    ] == []
-
-
 def test_a_class_of_the_shared_packages_has_a_name_of_its_own() -> None:
     places: dict[str, list[str]] = {}
     for path in shared_files():

@@ -177,10 +177,14 @@ def test_an_ablation_has_the_eras_of_each_qdisc() -> None:
     assert "modern+no_gso" in eras["pie"] & eras["codel"]
 
 
+def drawn(name: str, data: Path, results: Path, kernels: str) -> Path:
+    """Draw a figure by its study and name."""
+    figure = read_figure(STUDIES / f"{name.replace('/', '/figures/')}.yaml")
+    return execute(figure, data, results, kernels=kernels)
+
+
 def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path, kernels: str) -> None:
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/fig2c.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/fig2c", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv")
     assert len(table) == 21
     assert set(table["n_seeds"]) == {SEEDS}
@@ -201,9 +205,7 @@ def test_rrul_writes_the_compared_table(data: Path, tmp_path: Path, kernels: str
 
 
 def test_transient_writes_the_peaks(data: Path, tmp_path: Path, kernels: str) -> None:
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/fig7b.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/fig7b", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv")
     assert set(table["qdisc"]) == set(QDISC_ORDER)
     assert set(table["n_seeds"]) == {SEEDS}
@@ -217,9 +219,7 @@ def test_settings_stand_side_by_side(tmp_path: Path, kernels: str) -> None:
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=2, era=CLOCK)
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era="modern")
     traffic.write_tree(data, "voip_rrul", "10-10", seeds=1, era=CLOCK, cc="reno")
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/fig3d.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/fig3d", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv")
     titles = [f"Linux of {CLOCK}, CUBIC", "today's Linux, CUBIC", f"Linux of {CLOCK}, New Reno"]
     assert list(dict.fromkeys(table["setting"])) == titles
@@ -238,9 +238,7 @@ def test_losses_beside_the_printed_ones(tmp_path: Path, kernels: str) -> None:
     data = tmp_path / "data"
     for experiment_name in ("voip_1up", "voip_rrul"):
         traffic.write_tree(data, experiment_name, "10-1", seeds=2, era=CLOCK)
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/table2.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/table2", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv").set_index(["beside", "qdisc"])
     assert len(table) == 2 * 7
     assert table.loc[("one TCP flow", "ared"), "published"] == 7.95
@@ -252,16 +250,12 @@ def test_pages_and_fairness(tmp_path: Path, kernels: str) -> None:
     for experiment_name in ("web_small_1up", "web_small_idle"):
         traffic.write_tree(data, experiment_name, "10-10", seeds=2, era=CLOCK)
     traffic.write_tree(data, "rtt_fairness", "10-10", seeds=2, era="2014d")
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/fig4b.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/fig4b", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert table.loc["ared", "normalised"] == pytest.approx(6.0, rel=0.05)  # over flent's steps
     assert table.loc["ared", "pages_failed"] == 2
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/fig6c.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/fig6c", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv")
     shares = table[table["qdisc"] == "sfq"]["ours"]
     assert shares.tolist() == [shares.iloc[0]] * 4  # of the four round trips
@@ -272,18 +266,14 @@ def test_switches_one_at_a_time(tmp_path: Path, kernels: str) -> None:
     for era in ("modern", "2014", "modern+no_gso", "2014-no_gso"):
         for seed in (1, 2):
             synthetic.write_run(data, "10-10", "codel", seed, era=era)
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/switchesb.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/switchesb", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv")
     assert set(table["switch"]) == {"all", "no_gso"}
     assert set(table["n_seeds"]) == {2}
 
 
 def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path, kernels: str) -> None:
-    folder = execute(
-        read_figure(STUDIES / "gbw2015/figures/spreadb.yaml"), data, tmp_path, kernels=kernels
-    )
+    folder = drawn("gbw2015/spreadb", data, tmp_path, kernels)
     table = pd.read_csv(folder / "table.csv").set_index("qdisc")
     assert list(table.index) == list(QDISC_ORDER)
     assert set(table["distinct"]) == {SEEDS}
@@ -293,12 +283,7 @@ def test_spread_writes_a_row_a_qdisc(data: Path, tmp_path: Path, kernels: str) -
 def test_a_setting_without_ecn_has_no_panel_beside_one_that_compares(
     root: Path, tmp_path: Path, kernels: str
 ) -> None:
-    folder = execute(
-        read_figure(STUDIES / "khademi2013/figures/fig14.yaml"),
-        root / "data",
-        tmp_path,
-        kernels=kernels,
-    )
+    folder = drawn("khademi2013/fig14", root / "data", tmp_path, kernels)
     assert "modern" in read_summary(folder / "summary.json").eras
     assert "today's Linux" not in (folder / "figure.svg").read_text()
 

@@ -158,6 +158,8 @@ def test_runs_of_khademi2013_have_their_packets_and_are_small(data: Path) -> Non
     ("run", "plot"),
     [
         ("gbw2015/rrul@2014/10-10/codel/cubic", "all_scaled"),
+        ("gbw2015/voip_rrul@2014d-host_noise+ticks_4ms/10-10/codel/cubic", "totals"),
+        ("gbw2015/rtt_fairness@2014c/10-10/codel/cubic", "totals"),
         ("gbw2015/voip_1up@2014d-host_noise+ticks_4ms/10-1/codel/cubic", "bandwidth"),
         ("battling2013/rrul@2013c-host_noise/10-10/codel/cubic", "all_scaled"),
         ("khademi2013/flows_16@2013c+pie_mark_all/10-10/codel_5ms/reno", "upload_scaled"),

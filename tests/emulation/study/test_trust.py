@@ -285,6 +285,7 @@ def test_code_data_and_notebooks_lie_in_the_study(write: Write, tmp_path: Path) 
     [
         ("notebook", "../../../evil", "notebook: .* is not its name alone"),
         ("notebook", ".hidden/evil", "notebook: .* is not its name alone"),
+        ("notebook", f"'{'9' * 400}'", "notebook: .* is not its name alone"),
         ("notebook", "__pycache__/evil", "notebook: .* is not its name alone"),
         ("table", "/etc/passwd", "table: .* leads out"),
         ("published_values", "../../out.csv", "published_values: .* leads out"),
