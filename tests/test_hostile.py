@@ -155,7 +155,7 @@ def test_packets_of_others(tmp_path: Path) -> None:
         ("-" * 100_000 + "1", "nested too deeply"),
         ("a" + ".b" * 100_000, "nested too deeply"),
         ("x = 1\n" * 50_000, "has more than 256 KiB of code"),
-        ("[" * 300 + "]" * 300, "is no Python"),
+        ("[" * 300 + "]" * 300, "is not Python"),
     ],
     ids=("signs", "attributes", "long", "brackets"),
 )
