@@ -96,8 +96,8 @@ def figures_table(figures: list[Shown]) -> str:
     header = ("paper", "figure", "shows", "values that agree", "median error")
     once = agreement(figures)
     count = (
-        f"Each once, **{once['agreeing']} of {once['compared']} measured values agree**, and"
-        f" {once['as_set']} of {once['settings']} settings, which are read back."
+        f"Each counted once, **{once['agreeing']} of {once['compared']} measured values agree**, as"
+        f" do {once['as_set']} of {once['settings']} settings, which are read back."
     )
     return "\n".join([_table(header, rows), "", count])
 
@@ -215,7 +215,7 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
                 ids, _ = explained.setdefault(variation, ([], judgement["makes_worse"]))
                 ids.append(claim["id"])
     notes = [
-        f"Explained by {name}: {', '.join(ids)}; with it no longer agree: {', '.join(worse)}."
+        f"Explained by {name}: {', '.join(ids)}; no longer agree with it: {', '.join(worse)}."
         for name, (ids, worse) in explained.items()
     ]
     if numbers:

@@ -75,7 +75,8 @@ def test_parts_of_a_figure_are_one_row_and_values_that_stand_twice_count_once() 
         "| gbw2015 | 9 by cause | RRUL | 0 of 2 | – |",
         "| gbw2015 | Table 1 | RRUL | 4 of 5 | – |",
         "",
-        "Each once, **2 of 6 measured values agree**, and 4 of 5 settings, which are read back.",
+        "Each counted once, **2 of 6 measured values agree**, as do 4 of 5 settings, which are read"
+        " back.",
     ]
 
 
@@ -127,7 +128,7 @@ def test_what_explains_a_claim_is_named_and_what_it_spoils_once() -> None:
         "",
         "Printed numbers that do not agree: g004.",
         "",
-        "Explained by era x: g002; with it no longer agree: g007, g009.",
+        "Explained by era x: g002; no longer agree with it: g007, g009.",
     ]
 
 
