@@ -15,12 +15,11 @@ import pandera.pandas as pa
 from qdisclab.analysis.measures.metrics import Interval, confidence_interval
 from qdisclab.analysis.measures.registry import UNLOADED_QDISC
 from qdisclab.analysis.measures.table import measure_run
-from qdisclab.analysis.runs.dataset import read_record
+from qdisclab.analysis.runs.dataset import read_record, run_file
 from qdisclab.analysis.runs.published import read_csv, read_table
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.model.run import Run
-from qdisclab.emulation.runs.index import run_file
 from qdisclab.emulation.study import studies
 
 STUDY: Final = "rfc7928"

@@ -21,7 +21,13 @@ from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, Flent
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 from qdisclab.emulation.host.pool import mapped
-from qdisclab.emulation.runs.index import Index, RunFile as RunFile, index, indexes, run_file
+from qdisclab.emulation.runs.index import (
+    Index,
+    RunFile as RunFile,
+    index,
+    indexes,
+    run_file as run_file,
+)
 
 #: The values of a column that runs may have: one, several, or any.
 Columns = str | Collection[str] | None
