@@ -78,13 +78,6 @@ def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
     return found
 
 
-@pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache."""
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    return cache_dir("kernel")
-
-
 def written(file: Path, entries: Mapping[str, bytes | tarfile.TarInfo]) -> str:
     """Write an archive of these `entries`; its digest."""
     with tarfile.open(file, "w:gz") as tar:
