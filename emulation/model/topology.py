@@ -202,7 +202,10 @@ class Topology:
                 _check_types(part)
         names = [node.name for node in self.nodes]
         for node in self.nodes:
-            _check_name(node)
+            if flaw := flaw_of_name(node.name, node.switches):
+                raise ValueError(": ".join(flaw))
+            if node.forwards and node.switches:
+                raise ValueError(f"'{node.name}' cannot be both a router and a switch")
             if names.count(node.name) > 1:
                 raise ValueError(f"two nodes are called '{node.name}'")
             ends = sum(port.node == node.name for port in self.ports())
@@ -484,14 +487,15 @@ def _check_types(part: object) -> None:
             raise ValueError(f"{what}, not {wanted}")
 
 
-def _check_name(node: Node) -> None:
-    if not node.name.isidentifier() or not node.name.isascii() or len(node.name) > LONGEST_NAME:
-        what = f"'{node.name}' is not the name of a node"
-        raise ValueError(f"{what}: write up to {LONGEST_NAME} letters, digits and _")
-    if node.forwards and node.switches:
-        raise ValueError(f"'{node.name}' cannot be both a router and a switch")
-    if node.switches and not any(letter.isdigit() for letter in node.name):
-        raise ValueError(f"the switch '{node.name}' has no digit in its name")
+def flaw_of_name(name: str, switches: bool) -> tuple[str, str] | None:
+    """Return what is wrong with the name of a node or switch, and what to do; None for nothing."""
+    if not name.isidentifier() or not name.isascii() or len(name) > LONGEST_NAME:
+        what = f"'{name}' is not the name of a node"
+        return what, f"write up to {LONGEST_NAME} letters, digits and _"
+    if switches and not any(letter.isdigit() for letter in name):
+        what = f"the switch '{name}' has no digit in its name"
+        return what, f"write e.g. '{name}1': Mininet numbers it by that"
+    return None
 
 
 def _check_port(port: Port, of_switch: bool) -> None:

@@ -53,6 +53,7 @@ from qdisclab.emulation.model.topology import (
     Port,
     Topology,
     Wire,
+    flaw_of_name,
 )
 from qdisclab.emulation.model.tree import LEAST_BURST
 from qdisclab.emulation.model.units import Rate
@@ -170,12 +171,8 @@ class Nodes(RigSection):
 
     def _names(self) -> Iterator[Any]:
         for name, node in self.nodes.items():
-            if not name.isidentifier() or not name.isascii() or len(name) > LONGEST_NAME:
-                todo = f"write up to {LONGEST_NAME} letters, digits and _"
-                yield ("nodes", name), f"'{name}' is not the name of a node", todo
-            elif node.switches and not any(letter.isdigit() for letter in name):
-                what = f"the switch '{name}' has no digit in its name"
-                yield ("nodes", name), what, f"write e.g. '{name}1': Mininet numbers it by that"
+            if flaw := flaw_of_name(name, node.switches):
+                yield ("nodes", name), *flaw
 
     def _ends(self) -> Iterator[Any]:
         seen: dict[tuple[str, str], int] = {}
