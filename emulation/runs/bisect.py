@@ -17,7 +17,8 @@ from statistics import fmean
 from typing import Any, Self
 
 from qdisclab.emulation import errors
-from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.kernel import builder, tree
 
 #: What a step of `git bisect run` ends with, to go on.
@@ -124,13 +125,13 @@ def search(
                 raise errors.ConfigError(what, f"--{name} {refs[name]}", todo)
         git(place, "bisect", "start", *ends.values())
         words = ["git", "bisect", "run", *command]
-        result = subprocess.run(words, cwd=place, capture_output=True, text=True)
+        result = subprocess.run(words, cwd=place, stdout=subprocess.PIPE, text=True)
         _, one_of, listed = result.stdout.partition("The first bad commit could be any of:")
         if one_of:
             names = re.findall(r"^[0-9a-f]{40}$", listed, re.MULTILINE)
             return "\n".join(["one of these, as some could not be tested:", *names])
         if "is the first bad commit" not in result.stdout:
-            raise errors.EmulationError(_last(result.stderr, result.stdout), "git bisect run")
+            raise errors.EmulationError(_last(result.stdout), "git bisect run")
         form = "--format=%H%n%n    %s%n%n%an, %ad"
         return git(place, "show", "--no-patch", form, "refs/bisect/bad")
 
@@ -163,20 +164,32 @@ def _last(*texts: str) -> str:
 
 @contextmanager
 def worktree(source: Path, commit: str) -> Iterator[Path]:
-    """Give a worktree of `source` with a commit; its place is the same each time."""
+    """Give a worktree of `source` with a commit; its place is the same each time.
+
+    Raises `ConfigError` where another search has it.
+    """
     key = hashlib.sha256(str(source.resolve()).encode()).hexdigest()[:16]
     place = cache_dir("kernel") / "trees" / f"bisect-{key}"
-    _remove(source, place)
-    git(source, "worktree", "add", "--quiet", "--detach", str(place), commit)
-    try:
-        yield place
-    finally:
-        _remove(source, place)
+    place.parent.mkdir(exist_ok=True)
+
+    def refuse() -> None:
+        raise errors.ConfigError("is being searched", f"--tree {source}", "wait for its end")
+
+    with lock(place.parent, refuse, name=f"{place.name}.lock"):
+        try:
+            _remove(source, place)
+            add = ("worktree", "add", "--quiet", "--force", "--force", "--detach")
+            git(source, *add, str(place), commit)
+            yield place
+        finally:
+            _remove(source, place)
 
 
 def _remove(source: Path, place: Path) -> None:
-    if place.exists():
-        git(source, "worktree", "remove", "--force", str(place))
+    """Remove the worktree. `--force` twice, as one whose making was interrupted is locked."""
+    words = ["git", "-C", source, "worktree", "remove", "--force", "--force", place]
+    subprocess.run(words, capture_output=True)  # fails where there is none, or of another clone
+    storage.remove(place)
     git(source, "worktree", "prune")
 
 

@@ -112,6 +112,29 @@ def test_the_first_bad_commit_is_found_and_the_checkout_left_alone(source: Path)
     assert search(source, "v0", "v3") == found
 
 
+@pytest.mark.parametrize("rest", ["locked", "locked and empty", "of another clone"])
+def test_what_an_interrupted_search_leaves_is_removed(source: Path, rest: str) -> None:
+    with bisect.worktree(source, "v0") as place:
+        pass
+    if rest == "of another clone":
+        (place / "net").mkdir(parents=True)
+    else:
+        git(source, "worktree", "add", "--detach", "--lock", str(place), "v1")
+    if rest == "locked and empty":
+        (place / ".git").unlink()
+    with bisect.worktree(source, "v0") as place:
+        assert (place / "codel.c").read_text() == "100\n"
+    assert not place.exists()
+    assert git(source, "worktree", "list").count("\n") == 0
+
+
+def test_a_tree_is_searched_once_at_a_time(source: Path) -> None:
+    with bisect.worktree(source, "v0") as place:
+        with pytest.raises(ConfigError, match="linux: is being searched; wait for its end"):
+            search(source, "v0", "v3")
+        assert (place / "codel.c").read_text() == "100\n"
+
+
 def test_a_commit_that_does_not_build_is_skipped_and_told(source: Path) -> None:
     git(source, "checkout", "-qf", "v0")
     for interval in ("broken", "50 mended", "50 more"):
