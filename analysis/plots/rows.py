@@ -70,6 +70,8 @@ def dots(
         lines = [*labels[quantity].split("\n"), *alone]
         axes.set_xlabel("\n".join(fill(line, WIDTH) for line in lines), fontsize=11)
         panels.name_rows(axes, [fill(name, 22) for name in names], palette)
+    for axes in axes_of.flat[len(quantities) :]:
+        axes.set_visible(False)
     if len(qdiscs) > 1:
         panels.qdisc_legend(figure, qdiscs, palette)
     if about:

@@ -255,6 +255,16 @@ def test_marks_at_the_ends_of_an_axis_are_whole() -> None:
     assert not any(line.get_clip_on() for line in dots.lines)
 
 
+def test_there_is_a_panel_for_each_quantity_and_no_other() -> None:
+    labels = {name: name for name in "abcde"}
+    cell = {"row": "first", "qdisc": "codel", "mean": 1.0, "ci_low": np.nan, "ci_high": np.nan}
+    table = pd.DataFrame([cell | {"quantity": name} for name in labels])
+    with style.styled() as palette:
+        drawn = rows_of.dots(table, ["first"], list(labels), palette, labels)
+    shown = [axes.get_xlabel() for axes in drawn.axes if axes.get_visible()]
+    assert shown == [*labels]
+
+
 def test_an_index_has_plain_numbers_on_its_axes() -> None:
     shares = [("codel", 0.55, 0.6), ("pie", 0.98, 0.9)]
     columns = ["qdisc", "published", "ours"]
