@@ -130,11 +130,17 @@ class Chosen(Sequence[Run]):
     @cached_property
     def measured(self) -> Chosen:
         """What a testbed measured of the same cells (`measured/` of the study), with the same
-        tables. Raises `DataError` as `tables`, and for files that cannot be used."""
+        tables. Raises `DataError` as `tables`, for files that cannot be used, and for none."""
+        if not self._theirs:
+            wrong, todo = "a testbed measured none of these cells", "Put its files there"
+            raise DataError.of(self._study.folder / measured.FOLDER, wrong, todo)
         cells = {run.cell: run for run in self.all}
-        files = measured.repetitions(self._study, self._files)
-        runs = [replace(cells[str(Path(file.run).parent)], seed=file.seed) for file in files]
-        return Chosen(tuple(runs), self.data, {file.run: file for file in files})
+        runs = [replace(cells[str(Path(of.run).parent)], seed=of.seed) for of in self._theirs]
+        return Chosen(tuple(runs), self.data, {file.run: file for file in self._theirs})
+
+    @cached_property
+    def _theirs(self) -> list[RunFile]:
+        return measured.repetitions(self._study, self._files)
 
     def tables(self, **options: Any) -> Dataset:
         """Return samples, flows and runs as tidy tables (`runs.dataset`), for runs of flent's form.
@@ -167,8 +173,8 @@ class Chosen(Sequence[Run]):
         """Return `table` with what the testbed measured of each row's cell in further columns."""
         by = [CELL, *({"program"} & {*table})]
         table[CELL] = table["run"].map({run.id: run.cell for run in self.all})
-        theirs = self.measured
-        if theirs.all:
+        if self._theirs:
+            theirs = self.measured
             numbers = theirs._numbers()
             numbers[CELL] = numbers["run"].map({run.id: run.cell for run in theirs.all})
             means = numbers.groupby(by).mean(numeric_only=True).dropna(axis="columns", how="all")
@@ -286,7 +292,9 @@ class Chosen(Sequence[Run]):
     @cached_property
     def axes(self) -> pd.DataFrame:
         """One row per run: its id and the value of each axis in which the runs differ, as text."""
-        values = {run.id: {**dict(run.point.axes), "seed": run.seed} for run in self.all}
+        values = {
+            run.id: {**dict(run.point.axes), "era": run.era, "seed": run.seed} for run in self.all
+        }
         names = dict.fromkeys(name for axes in values.values() for name in axes)
         varied = [name for name in names if len({axes.get(name) for axes in values.values()}) > 1]
         rows = [

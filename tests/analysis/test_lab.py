@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.lab import open_study
 from qdisclab.analysis.measures import packets
 from qdisclab.analysis.measures.table import measure_runs
@@ -21,6 +22,20 @@ def test_chosen_runs_say_how_many_there_are() -> None:
     assert 0 < there < len(found)
     said = f"<{len(found)} runs of gbw2015/rrul in {found.data}, {there} there>"
     assert repr(found) == said
+
+
+def test_eras_are_an_axis_where_runs_differ_in_them() -> None:
+    cell = {"link": "10/10", "qdisc": "codel", "cc": "cubic", "seed": 1}
+    chosen = open_study("gbw2015").runs("rrul", era=["modern", "2014c"], **cell)
+    assert chosen.axes.columns.tolist() == ["run", "era"]
+    assert chosen.axes["era"].tolist() == ["modern", "2014c"]
+    assert chosen.summary()["era"].tolist() == ["modern", "2014c"]
+
+
+def test_without_a_testbed_nothing_is_measured() -> None:
+    chosen = open_study("gbw2015").runs("rrul", link="10/10", qdisc="codel", cc="cubic", seed=1)
+    with pytest.raises(DataError, match="gbw2015/measured: a testbed measured none of these"):
+        repr(chosen.measured)
 
 
 def test_an_axis_is_no_option() -> None:
