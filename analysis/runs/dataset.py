@@ -95,17 +95,17 @@ def find_runs(
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
         span = length.get(name, "") if isinstance(length, Mapping) else length
         errors.require_text("length", span)
-        wanted = {
+        wanted = {"length": [span]} | {
             axis: _texts(f"{axis}s", values)
-            for axis, values in (("cc", ccs), ("era", eras), ("link", links), ("qdisc", of))
+            for axis, values in (("cc", ccs), ("link", links), ("qdisc", of), ("era", eras))
         }
-        here = [run for run in every if run.experiment == name and run.length == span]
+        here = [run for run in every if run.experiment == name]
         runs = _with_values(here, wanted)
         chosen += runs
         if not runs:
             values = [text for texts in wanted.values() for text in texts or ()]
-            asked = " ".join(filter(None, (name, span, *values)))
-            missing.append(f"no run of {asked}{_instead(name, here, every)}")
+            asked = " ".join(filter(None, (name, *values)))
+            missing.append(f"no run of {asked}{_instead(name, here, every, wanted)}")
     if not chosen:
         wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
         raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
@@ -171,12 +171,20 @@ def _texts(name: str, values: Columns) -> list[str] | None:
     return list(texts)
 
 
-def _instead(name: str, here: Sequence[RunFile], every: Sequence[RunFile]) -> str:
-    """Return what there is of an experiment, or which experiments have a name like it."""
-    if here:
-        columns = zip(*((run.link, run.qdisc, run.cc, run.era) for run in here), strict=True)
-        links, qdiscs, ccs, eras = (", ".join(dict.fromkeys(column)) for column in columns)
-        return f"; there are {links} with {qdiscs} and {ccs}, of {eras}"
+def _instead(
+    name: str,
+    here: Sequence[RunFile],
+    every: Sequence[RunFile],
+    wanted: Mapping[str, list[str] | None],
+) -> str:
+    """Return which values the runs `here` have of the first axis of `wanted` that leaves none of
+    them; without any, which experiments have a name like it."""
+    for axis, texts in wanted.items():
+        left = [run for run in here if texts is None or getattr(run, axis) in texts]
+        if here and not left:
+            instead = dict.fromkeys(getattr(run, axis) for run in here)
+            return f"; there is {axis} {', '.join(map(repr, instead))}"
+        here = left
     near = difflib.get_close_matches(name, sorted({run.experiment for run in every}), n=3)
     return f"; there is {' or '.join(near)}" if near else ""
 

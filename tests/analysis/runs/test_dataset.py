@@ -102,7 +102,7 @@ def test_runs_are_chosen_by_cell(tmp_path: Path) -> None:
         tmp_path, "gbw2015", "rrul", links="10/1", qdiscs=["pie", "sfq"], ccs="cubic"
     )
     assert [(file.link, file.qdisc) for file in chosen] == [("10/1", "pie"), ("10/1", "sfq")]
-    with pytest.raises(DataError, match="no run of rrul cubic 100/100; there are 10/1, 10/10 with"):
+    with pytest.raises(DataError, match=r"cubic 100/100; there is link '10/1', '10/10'\. "):
         find_runs(tmp_path, "gbw2015", "rrul", links="100/100", ccs="cubic")
 
 
@@ -221,5 +221,12 @@ def test_what_there_is_instead_is_told() -> None:
     data = ROOT / "data"
     with pytest.raises(DataError, match="no run of rul; there is rrul"):
         find_runs(data, "gbw2015", "rul")
-    with pytest.raises(DataError, match=r"10/10 coddel; there are 10/1, 10/10, .*codel"):
+    with pytest.raises(DataError, match=r"10/10 coddel; there is qdisc .*'codel'"):
         find_runs(data, "gbw2015", "rrul", links="10/10", qdiscs=["coddel"])
+    # each of the values has runs, but they have none together
+    with pytest.raises(DataError, match=r"pie modern; there is era '2014'\. "):
+        find_runs(
+            data, "gbw2015", "rrul", length="60s", links="10/10", qdiscs=["pie"], eras="modern"
+        )
+    with pytest.raises(DataError, match=r"1day; there is length '', '60s'\. "):
+        find_runs(data, "gbw2015", "rrul", length="1day")
