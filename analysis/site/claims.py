@@ -36,7 +36,8 @@ def render(claims: Sequence[Claim]) -> str:
     for name, group in groupby(claims, key=lambda claim: claim["paper"]):
         own = [*group]
         counted = [claim for claim in own if not claim["same_as"]]
-        lacks = Counter(claim["lacks"] for claim in counted if claim["lacks"])
+        untested = (claim for claim in counted if claim["verdict"] == Verdict.NOT_YET)
+        lacks = Counter(claim["lacks"] for claim in untested)
         papers.append(
             {
                 "name": name,

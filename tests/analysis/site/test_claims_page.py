@@ -100,6 +100,15 @@ def test_page_shows_every_claim_without_a_script(found: list[Assessment], tmp_pa
     assert "explained by era 2014" in " ".join(page.text.split())
 
 
+def test_what_is_lacking_is_counted_of_what_cannot_be_tested(
+    found: list[Assessment], tmp_path: Path
+) -> None:
+    claims = as_json(found)
+    claims[1] |= {"verdict": "undecided", "lacks": "spread"}
+    text = " ".join(Page(write_claims(tmp_path, claims).read_text()).text.split())
+    assert "1 undecided, 2 not yet testable. Lacking: 1 data, 1 rule." in text
+
+
 def test_report_counts_what_was_decided(found: list[Assessment], tmp_path: Path) -> None:
     assert verdicts.read(tmp_path) == []
     write_claims(tmp_path, as_json(found))
