@@ -1,6 +1,6 @@
 """Losses of a VoIP call, beside those that the paper prints (Tables 2 and 3)."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -48,17 +48,17 @@ def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
     return pd.concat(parts, ignore_index=True)[columns]
 
 
-def read_losses(path: Path, names: Iterable[str], over: str = "wired") -> pd.DataFrame:
+def read_losses(path: Path, experiments: Mapping[str, str], over: str = "wired") -> pd.DataFrame:
     """Return printed losses of the VoIP tests `over` the wire (Table 2) or `wifi` (Table 3):
     beside, link, qdisc, loss_percent, reading_error.
 
-    `names` are what "one TCP flow" and "RRUL" are called. Raises DataError where the file is not
-    such a table.
+    Those of `experiments`, what they are called and their labels, from which `beside` follows.
+    Raises DataError where the file is not such a table.
     """
     table = read_table(path, LOSSES, "losses")
     require_one("path", over, dict.fromkeys(table["path"]))
-    chosen = table[table["path"] == over]
-    called = dict(zip(("tcp", "rrul"), names, strict=True))
+    called = {("rrul" if "rrul" in of else "tcp"): name for name, of in experiments.items()}
+    chosen = table[(table["path"] == over) & table["cross_traffic"].isin(called)]
     return chosen.assign(beside=chosen["cross_traffic"].map(called))[
         ["beside", "link", "qdisc", "loss_percent", "reading_error"]
     ].reset_index(drop=True)

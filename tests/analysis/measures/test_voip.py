@@ -84,11 +84,14 @@ def test_overview_pools_samples_and_averages_runs(data: Dataset) -> None:
 
 
 def test_printed_losses_beside_ours(data: Dataset) -> None:
-    printed = loss.read_losses(PRINTED, ["one TCP flow", "RRUL"])
+    both = {"RRUL": "wifi_voip_rrul_fitted", "one TCP flow": "wifi_voip_1up_fitted"}
+    printed = loss.read_losses(PRINTED, {"RRUL": "voip_rrul", "one TCP flow": "voip_1up"})
     assert len(printed) == 42  # and none of the WiFi's
     assert printed.groupby("link")["reading_error"].first()["100/100"] == 0.0005
-    table_3 = loss.read_losses(PRINTED, ["one TCP flow", "RRUL"], "wifi")
+    table_3 = loss.read_losses(PRINTED, both, "wifi")
     assert len(table_3) == 14
+    alone = loss.read_losses(PRINTED, {"RRUL": "voip_rrul"})
+    assert alone.equals(printed[printed["beside"] == "RRUL"].reset_index(drop=True))
     pie = table_3[(table_3["qdisc"] == "pie") & (table_3["beside"] == "RRUL")]
     assert pie["loss_percent"].tolist() == [27.52]
     cells = loss.cell_losses(data, {"one TCP flow": "voip_1up"})
@@ -102,7 +105,7 @@ def test_printed_losses_beside_ours(data: Dataset) -> None:
     assert (table["ratio"] == table["ours"] / table["published"])[table["published"] > 0].all()
     assert table["n_seeds"].tolist() == [3] * 7
     with pytest.raises(DataError, match="not a table of losses"):
-        loss.read_losses(PRINTED.with_name("fig2.csv"), ["a", "b"])
+        loss.read_losses(PRINTED.with_name("fig2.csv"), both)
 
 
 def test_another_tool_beside(root: Path, data: Dataset) -> None:
