@@ -12,6 +12,7 @@ from typing import Final
 import numpy as np
 import pandas as pd
 
+from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.flood import LATENCY, TOTAL
 from qdisclab.analysis.runs.axes import axes, packets
 from qdisclab.analysis.runs.dataset import RunFile
@@ -60,6 +61,7 @@ def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
 
     `numbers` is from run_numbers. Qdiscs are compared within a seed, whose runs belong together.
     Columns: experiment, era, link, cc, seed and those of QUANTITIES; NaN where a run is not there.
+    DataError where none of them has a value.
     """
     keys = ["experiment", "era", "link", "cc", "seed"]
     texts = numbers.astype(dict.fromkeys(keys[:-1], str))
@@ -79,6 +81,9 @@ def per_setting(numbers: pd.DataFrame) -> pd.DataFrame:
             "loss_percent": 100 * (1 - of[TOTAL, FQ_CODEL] / of[TOTAL, SFQ]),
         }
     )
+    if table.isna().all(axis=None):
+        todo = f"Take {FIFO} or {FQ_CODEL}"
+        raise DataError.of("qdiscs", "tell none of the abstract's quantities", todo)
     return table.reset_index()
 
 

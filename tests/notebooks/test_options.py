@@ -31,7 +31,7 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("transient", {"until_s": 0}, "until_s: is 0, not a number above 0"),
         ("modem", {"upstream_mbit_s": -2}, "upstream_mbit_s: is -2, not a number above 0"),
         ("sensitivity", {"quantity": "rrt"}, "quantity: unknown value 'rrt'. did you mean 'rtt'"),
-        ("sensitivity", {"link": "10/1"}, "; there are 10/10 with pie_10ms"),
+        ("sensitivity", {"link": "10/1"}, "; there is link '10/10'. Emulate"),
         ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
         ("loss", {"path": "wire"}, "path: unknown value 'wire'. did you mean 'wired'"),
         (
@@ -51,6 +51,19 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("wifi_rigs", {"quantities": []}, "quantities: is [], not a list of values"),
         ("cells", {"quantities": ["rtt_ms"]}, "quantities: unknown value 'rtt_ms'. valid: l4s_"),
         ("years", {"quantities": ["latency"]}, "quantities: unknown value 'latency'. "),
+        ("modem", {"upstream_mbit_s": 200}, "upstream_mbit_s: is 200, not below ethernet_mbit_s"),
+        ("distance", {"campaigns": []}, "campaigns: is [], not a list of texts"),
+        ("calibration", {"paths": {}}, "paths: is [], not a list of values"),
+        (
+            "superpackets",
+            {"experiments": ["single_paced"]},
+            "experiments: have no runs of large and superpackets packets",
+        ),
+        (
+            "battling_settings",
+            {"qdiscs": ["codel"]},
+            "qdiscs: tell none of the abstract's quantities. Take pfifo_fast or fq_codel",
+        ),
         ("years", {"linux": ["3.14"]}, "linux: has not one value per era. Give one to each of"),
     ],
 )
