@@ -187,7 +187,7 @@ def worktree(source: Path, commit: str) -> Iterator[Path]:
 
 def _remove(source: Path, place: Path) -> None:
     """Remove the worktree. `--force` twice, as one whose making was interrupted is locked."""
-    words = ["git", "-C", source, "worktree", "remove", "--force", "--force", place]
+    words = ["git", "-C", str(source), "worktree", "remove", "--force", "--force", str(place)]
     subprocess.run(words, capture_output=True)  # fails where there is none, or of another clone
     storage.remove(place)
     git(source, "worktree", "prune")
