@@ -12,6 +12,7 @@ import time
 from base64 import b64encode
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pandas as pd
@@ -39,7 +40,7 @@ from qdisclab.emulation.model import sysctls
 from qdisclab.emulation.runs.index import index
 from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile
 from studies.khademi2013.captures import table
-from tests import studyfile
+from tests import ROOT, studyfile
 from tests.data.synthetic_results import write_data, write_results
 from tests.fuzz import READERS, fuzz
 from tests.studyfile import Refusal
@@ -426,3 +427,22 @@ def test_a_title_is_text_in_a_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     (title,) = shown
     assert Tags(title.data).active == []
     assert Tags(title.data).text == EVIL
+
+
+def test_a_name_in_a_notebooks_sentence_is_text() -> None:
+    cells = json.loads((ROOT / "notebooks/rrul.ipynb").read_text())["cells"]
+    (code,) = (text for cell in cells if "\nMarkdown(" in (text := "".join(cell["source"])))
+    example = SimpleNamespace(qdisc=EVIL, seed=1, base_rtt_ms=40.0)
+    names = {"Markdown": str, "escape": html.escape, "example": example}
+    numbers = {"mean_rtt": 1.0, "induced": 1.0}
+    text = eval(f"Markdown({code.partition('Markdown(')[2]}", names, numbers)
+    assert text.startswith(html.escape(EVIL))
+
+
+def test_a_notebook_of_any_name_is_refused(study: Path) -> None:
+    figure = study / "figures/x.yaml"
+    figure.parent.mkdir(exist_ok=True)
+    parameters = f"{{paper: {study.name}, table: x.csv, figure: '1'}}"
+    figure.write_text(f"notebook: '{'9' * 400}'\ntitle: A\ncaption: B\nparameters: {parameters}\n")
+    with pytest.raises(DataError, match="is not its name alone"):
+        read_figure(figure)

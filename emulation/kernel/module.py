@@ -62,10 +62,12 @@ def source(folder: Path) -> ModuleSource:
     digest = _digest(None, _sources(folder))
     if _is_plugged(folder):
         return ModuleSource(folder.name, folder, digest, plugin=True)
-    named = _NAMED.findall(datafile.read(folder / KBUILD).decode(errors="replace"))
+    todo = "write one line `obj-m := NAME.o`"
+    text = datafile.read(folder / KBUILD, todo=todo).decode(errors="replace")
+    named = _NAMED.findall(text)
     if len(named) != 1:
         what = f"it names {len(named)} modules instead of 1"
-        raise KernelBuildError(what, str(folder / KBUILD), "write one line `obj-m := NAME.o`")
+        raise KernelBuildError(what, str(folder / KBUILD), todo)
     return ModuleSource(named[0].replace("-", "_"), folder, digest)
 
 
