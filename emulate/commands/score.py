@@ -78,7 +78,7 @@ def run(args: argparse.Namespace) -> int:
     results = _do(runs, data, args.jobs)
     ours = score.measured(data, [result.provenance for result in results])
     card = scorecard.compare(ours, others)
-    name = "_".join((*args.qdisc, *([args.cc] if args.cc else [])))
+    name = "_".join(filter(None, (*args.qdisc, args.cc, args.kernel)))
     page = args.output / f"{name}.html"
     cases = scorecard.compare(ours, others, score.CASES) if args.cc else None
     page.write_text(scorecard.page(card, cases), encoding="utf-8")
@@ -100,7 +100,7 @@ def _do(runs: list[Run], data: Path, jobs: int) -> list[Result]:
         if not visible:
             print(f"{run.id}: {'done' if result.ending else 'there already'}", file=sys.stderr)
 
-    options = campaign.Options(cache_dir("failed"))
+    options = campaign.Options(cache_dir("failed"), stale=True)
     return campaign.do(
         runs, built, root, data, jobs=jobs, options=options, bars=visible, on_result=report
     )

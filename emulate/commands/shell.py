@@ -8,6 +8,7 @@ commands are read from standard input.
 """
 
 import argparse
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -15,6 +16,7 @@ from pathlib import Path
 from qdisclab.emulate.arguments import add_unconfined, warn
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_selection, with_rig
+from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.runs import shell
 from qdisclab.emulation.runs.execution import Execution, execute, show
@@ -43,6 +45,7 @@ def run(args: argparse.Namespace) -> int:
     command = ("/bin/bash", "-c", text)
     wanted = Execution(command, seed=selected.random, rig=selected, layers=layers)
     with tempfile.TemporaryDirectory() as scratch:
-        outcome = execute(wanted, built, root, Path(scratch) / "outcome")
+        keep = cache_dir("failed") / f"shell-{os.getpid()}"
+        outcome = execute(wanted, built, root, Path(scratch) / "outcome", keep=keep)
         show(outcome.folder)
         return outcome.status

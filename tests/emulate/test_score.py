@@ -14,6 +14,7 @@ from qdisclab.emulation.datafile import read_json
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.machine.provenance import guest_code_digest, job_digest
 from qdisclab.emulation.model.run import Run
+from qdisclab.emulation.runs import campaign
 from qdisclab.emulation.runs.run import Result, execute
 
 
@@ -72,6 +73,24 @@ def test_a_control_has_the_draft_s_cases_too(
     asked.clear()
     assert cli.main(arguments) == 0
     assert not any(run.startswith("bbr") for run in asked)
+    pages = sorted(page.name for page in tmp_path.glob("*.html"))
+    assert pages == ["codel_7.2.html", "codel_dctcp_7.2.html"]
+
+
+def test_what_was_edited_since_is_run_again(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    asked: list[campaign.Options] = []
+
+    def do(*_: object, options: campaign.Options, **__: object) -> list[Result]:
+        asked.append(options)
+        return []
+
+    monkeypatch.setattr(campaign, "do", do)
+    monkeypatch.setattr(command, "named", lambda _: None)
+    monkeypatch.setattr(rootfs, "build", lambda: None)
+    command._do(numbers.runs_of("cake", "bbr", None, numbers.LABELS), tmp_path, 1)
+    assert [(options.stale, options.again) for options in asked] == [(True, False)]
 
 
 def test_the_known_ones_are_of_the_study_as_it_is() -> None:

@@ -7,6 +7,7 @@ import select
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import pytest
 
@@ -68,6 +69,13 @@ def test_a_command_in_the_rig(capfd: pytest.CaptureFixture[str]) -> None:
     assert "2 packets transmitted, 2 received" in out
     assert "qdisc codel 10: parent 1:1" in out
     assert "on: no node 'x'; there are: client router_up" in err
+
+
+@pytest.mark.kernel
+def test_of_a_guest_that_fails_the_logs_stay(capfd: pytest.CaptureFixture[str]) -> None:
+    assert cli.main([*ASKED, "--command", "umount -l /job"]) == GuestFailure.exit_status
+    logs = Path(capfd.readouterr().err.rpartition("its logs are in ")[2].strip())
+    assert (logs / "console").is_file()
 
 
 @pytest.mark.kernel
