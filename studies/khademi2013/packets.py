@@ -37,6 +37,8 @@ QUANTITIES: Final = {  # name -> (what it is, unit)
 }
 UP: Final = "up_"
 """How the quantities of flows the other way begin, which runs with traffic both ways have."""
+NONE_BACK: Final = "no flows the other way"
+BOTH_WAYS: Final = "Take a run with traffic both ways"
 
 
 def read_packets(file: RunFile) -> pd.DataFrame:
@@ -88,7 +90,7 @@ def goodput_intervals(
     wireless = "TCP download sum" in series
     name = "TCP upload sum" if uploads or not wireless else "TCP download sum"
     if name not in series or (uploads and not wireless):
-        raise DataError.of(file.data, "no flows the other way", "Take a run with traffic both ways")
+        raise DataError.of(file.data, NONE_BACK, BOTH_WAYS)
     time_s, total = series["time_s"], series[name]
     per = round(interval_s / (time_s[1] - time_s[0]))
     steps = total[1:]  # each step has what came since the one before
@@ -138,6 +140,8 @@ def _quantiles(file: RunFile, quantities: Sequence[str]) -> list[dict[str, Any]]
             of_data = ~packets["up"] if "up" in packets else packets["flow"] < about["flows"]
             values = packets.loc[of_data != uploads, f"{column}_ms"].dropna().to_numpy()
         if not values.size:
+            if uploads:
+                raise DataError.of(file.data, NONE_BACK, BOTH_WAYS)
             raise DataError.of(file.data, f"no value of {name}", RERUN)
         quantiles = dict(zip(QUANTILES, np.quantile(values, SHARES), strict=True))
         rest = {"mean": values.mean(), "most": values.max(), "count": values.size}
