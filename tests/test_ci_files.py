@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import importlib.util
+import os
+import shutil
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
@@ -66,6 +69,94 @@ def test_only_what_differs_is_shown(call: Callable[..., tuple[int, str, str]]) -
         "",
         "1 numbers are equal.",
     ])  # fmt: skip
+
+
+def test_a_number_that_only_some_runs_have_is_shown(
+    call: Callable[..., tuple[int, str, str]],
+) -> None:
+    base = {1: {"induced_latency_ms": 40.0, "jain_index": 0.5}}
+    now = {1: {"induced_latency_ms": 40.0, "goodput_total_mbit_s": 9.0}}
+    _, out, _ = call(base, now)
+    assert out.splitlines()[2:] == [
+        f"| {RUN}1 | goodput_total_mbit_s |  | 9 |  |",
+        f"| {RUN}1 | jain_index | 0.5 |  |  |",
+        "",
+        "1 numbers are equal.",
+    ]
+
+
+def test_runs_that_measure_nothing_are_refused(call: Callable[..., tuple[int, str, str]]) -> None:
+    status, out, err = call({1: {}}, {1: {}})
+    assert (status, out) == (2, "")
+    assert "now: the runs measure nothing; add 'measure: NAME' to the experiment" in err
+
+
+def test_the_kernel_of_a_tree_is_another_one_in_each_folder(
+    compare: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for folder, kernel, value in (("base", "0" * 16, 1.0), ("now", "f" * 16, 2.0)):
+        era, measures = f"modern@linux-{kernel}", {"induced_latency_ms": value}
+        (tmp_path / folder).mkdir()
+        provenances.made_up(tmp_path / folder, "gbw2015", "rrul", era=era, measures=measures)
+    assert compare.main([str(tmp_path / "base"), str(tmp_path / "now")]) == 0
+    row = f"| {RUN}1 | induced_latency_ms | 1 | 2 | +100.0 % |"
+    assert capsys.readouterr().out.splitlines()[2] == row
+    measures = {"induced_latency_ms": 3.0}
+    provenances.made_up(tmp_path / "now", "gbw2015", "rrul", measures=measures)
+    assert set(compare.measured(tmp_path / "now")) == {
+        f"{RUN}1.json",
+        f"gbw2015/rrul@linux-{'f' * 16}/10-1/codel/cubic/seed-001.json",
+    }
+
+
+@pytest.fixture
+def pipeline(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Calls the script of a pipeline in a checkout with a commit, beside a lab that is set up."""
+    script, emulate = tmp_path / "lab/docs/ci/run.sh", tmp_path / "lab/.venv/bin/emulate"
+    folder, temporary = tmp_path / "work", tmp_path / "tmp"
+    for place in (script.parent, emulate.parent, temporary):
+        place.mkdir(parents=True)
+    shutil.copy(ROOT / "docs/ci/pull-request.sh", script)
+    emulate.touch(mode=0o755)
+    who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
+    subprocess.run(["git", "init", "-q", folder], check=True)
+    subprocess.run(["git", "-C", folder, *who, "commit", "-q", "--allow-empty", "-m", "x"])
+
+    def call(**variables: str) -> subprocess.CompletedProcess[str]:
+        around = os.environ | {"TMPDIR": str(temporary), "RUNS": "none"} | variables
+        return subprocess.run([script], cwd=folder, env=around, capture_output=True, text=True)
+
+    return call
+
+
+@pytest.mark.parametrize(
+    ("variables", "error"),
+    [
+        ({"BUILD": "echo no compiler >&2; false", "BASE": "HEAD"}, "no compiler"),
+        ({"BUILD": "true", "BASE": "gone"}, "fatal: invalid reference: gone"),
+    ],
+)
+def test_a_pipeline_that_fails_says_why_and_leaves_nothing(
+    pipeline: Callable[..., subprocess.CompletedProcess[str]],
+    variables: dict[str, str],
+    error: str,
+    tmp_path: Path,
+) -> None:
+    ended = pipeline(**variables)
+    assert ended.returncode
+    assert ended.stderr.splitlines() == [error]
+    assert not list((tmp_path / "tmp").iterdir())
+    listed = ["git", "-C", tmp_path / "work", "worktree", "list"]
+    assert subprocess.run(listed, capture_output=True).stdout.count(b"\n") == 1
+
+
+def test_runs_of_an_earlier_change_are_not_taken_for_this_one_s(
+    pipeline: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    provenances.made_up(tmp_path / "work/data", "gbw2015", "rrul")
+    ended = pipeline(BUILD="true", BASE="HEAD")
+    assert ended.returncode == 2
+    assert ended.stderr.startswith("error: data: has runs, which would count as the change's")
 
 
 @pytest.mark.parametrize(("bound", "status", "answer"), [(44, 1, "**yes**"), (46, 0, "no")])

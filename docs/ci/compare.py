@@ -2,13 +2,14 @@
 
     python docs/ci/compare.py --where 'induced_latency_ms > 60' data-of-base data
 
-One row for each number that differs. Exit status: 1 where --where holds of the mean over the runs
-of the second folder, 0 otherwise.
+One row for each number that differs; the kernel of a tree may be another one in each folder. Exit
+status: 1 where --where holds of the mean over the runs of the second folder, 0 otherwise.
 """
 
 from __future__ import annotations
 
 import argparse
+import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -18,14 +19,22 @@ from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.runs.bisect import Condition
 from qdisclab.emulation.runs.index import run_file
 
+#: In a run's path: the kernel of a tree, which is another one after each change.
+BUILT = re.compile(r"@linux-[0-9a-f]{16}\b")
+
 
 def measured(data: Path) -> dict[str, Mapping[str, float]]:
-    """Return what each run below `data` measured, by the path of its provenance."""
+    """Return what each run below `data` measured, by the path of its provenance.
+
+    That is without the digest of its kernel, unless runs differ in nothing else.
+    """
     measure = measure_beside(data)
     paths = sorted(data.rglob("seed-*.json"))
     if not paths:
         raise ConfigError("there are no runs", str(data), "do them: emulate run … --output FOLDER")
-    return {str(path.relative_to(data)): measure(run_file(data, path)) for path in paths}
+    runs = {str(path.relative_to(data)): measure(run_file(data, path)) for path in paths}
+    without = {BUILT.sub("", run): values for run, values in runs.items()}
+    return without if len(without) == len(runs) else runs
 
 
 def table(base: Mapping[str, Mapping[str, float]], now: Mapping[str, Mapping[str, float]]) -> str:
@@ -37,13 +46,14 @@ def table(base: Mapping[str, Mapping[str, float]], now: Mapping[str, Mapping[str
         if run not in base:
             lines.append(f"| {name} | not in the base | | | |")
             continue
-        for number, value in sorted(values.items()):
-            before = base[run].get(number)
+        for number in sorted(base[run].keys() | values.keys()):
+            before, value = base[run].get(number), values.get(number)
             if before == value:
                 equal += 1
-            elif before is not None:
-                change = f"{100 * (value / before - 1):+.1f} %" if before else ""
-                lines.append(f"| {name} | {number} | {before:.6g} | {value:.6g} | {change} |")
+                continue
+            change = f"{100 * (value / before - 1):+.1f} %" if before and value is not None else ""
+            shown = ("" if each is None else f"{each:.6g}" for each in (before, value))
+            lines.append(f"| {name} | {number} | {' | '.join(shown)} | {change} |")
     gone = sorted(base.keys() - now.keys())
     lines += [f"| {run.removesuffix('.json')} | only in the base | | | |" for run in gone]
     return "\n".join([*lines, "", f"{equal} numbers are equal."])
@@ -59,6 +69,9 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         condition = Condition.parse(args.where) if args.where else None
         base, now = measured(args.base), measured(args.now)
+        if not any(now.values()):
+            todo = "add 'measure: NAME' to the experiment (docs/studies.md)"
+            raise ConfigError("the runs measure nothing", str(args.now), todo)
         print(table(base, now))
         if condition is None:
             return 0

@@ -12,8 +12,10 @@ runs() {    # FOLDER OUTPUT: the runs of what is in a folder
     (cd "$1" && bash -c "$BUILD" >&2 && eval "emulate run --trust $RUNS" --output "$2" >&2)
 }
 
+[ -z "$(find data -name 'seed-*.json' -print -quit 2>/dev/null)" ] ||
+    { echo "error: data: has runs, which would count as the change's; remove it" >&2; exit 2; }
 base=$(mktemp -d)
-trap 'git worktree remove --force "$base/tree"; rm -rf "$base"' EXIT
+trap 'rm -rf "$base"; git worktree prune' EXIT
 git worktree add --quiet --detach "$base/tree" "$BASE"
 runs "$base/tree" "$base/data"
 runs "$work" "$work/data"
