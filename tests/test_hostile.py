@@ -437,12 +437,3 @@ def test_a_name_in_a_notebooks_sentence_is_text() -> None:
     numbers = {"mean_rtt": 1.0, "induced": 1.0}
     text = eval(f"Markdown({code.partition('Markdown(')[2]}", names, numbers)
     assert text.startswith(html.escape(EVIL))
-
-
-def test_a_notebook_of_any_name_is_refused(study: Path) -> None:
-    figure = study / "figures/x.yaml"
-    figure.parent.mkdir(exist_ok=True)
-    parameters = f"{{paper: {study.name}, table: x.csv, figure: '1'}}"
-    figure.write_text(f"notebook: '{'9' * 400}'\ntitle: A\ncaption: B\nparameters: {parameters}\n")
-    with pytest.raises(DataError, match="is not its name alone"):
-        read_figure(figure)
