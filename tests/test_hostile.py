@@ -26,7 +26,7 @@ from qdisclab.emulate.arguments import note, warn
 from qdisclab.emulate.cli import main
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import packets, pcap, samples
-from qdisclab.emulation.checks import identities
+from qdisclab.emulation.checks import compare, identities
 from qdisclab.emulation.checks.verify import Shipped
 from qdisclab.emulation.errors import (
     ConfigError,
@@ -37,7 +37,7 @@ from qdisclab.emulation.errors import (
 )
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.model import sysctls
-from qdisclab.emulation.runs.index import index
+from qdisclab.emulation.runs.index import index, run_file
 from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile
 from studies.khademi2013.captures import table
 from tests import ROOT, studyfile
@@ -119,6 +119,23 @@ def test_pipes_are_no_runs_either(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "x.pcap")
     with pytest.raises(DamagedData, match="not a regular file"):
         list(pcap.read(tmp_path / "x.pcap"))
+
+
+@pytest.mark.parametrize("name", ["paper", "link", "qdisc", "cc", "era", "label", "length"])
+def test_what_a_provenance_calls_a_run_is_text(name: str, tmp_path: Path) -> None:
+    data = write_data(tmp_path / "data")
+    path = next(data.rglob("seed-001.json"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: ["x"]}))
+    with pytest.raises(DamagedData, match=f"{name} is not text"):
+        run_file(data, path)
+
+
+@pytest.mark.parametrize("name", ["identity", "qdiscs"])
+def test_runs_that_are_compared_have_parts(name: str, tmp_path: Path) -> None:
+    path = next(write_data(tmp_path / "data").rglob("seed-001.json"))
+    path.write_text(json.dumps({**json.loads(path.read_text()), name: ["x"]}))
+    with pytest.raises(DamagedData, match="is not the provenance of a run"):
+        compare.load(path)
 
 
 def test_tables_of_others(tmp_path: Path) -> None:

@@ -97,6 +97,9 @@ def load(path: Path) -> Side:
         raise ConfigError("no such run", str(path), "name it as .../seed-001, or its .flent.gz")
     provenance = path.with_name(f"{stem}.json")
     record = datafile.read_json(provenance) if provenance.exists() else None
+    parts = ((record or {}).get(name, {}) for name in ("identity", "qdiscs"))
+    if not all(isinstance(part, dict) for part in parts):
+        raise DamagedData("is not the provenance of a run", str(provenance), "do the run again")
     files = sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     captures = {of.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): of for of in files}
     sockets = path.with_name(f"{stem}.{SOCKETS}.parquet")

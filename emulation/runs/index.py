@@ -198,6 +198,7 @@ def _read(root: Path, study: str, jsons: list[Path]) -> tuple[list[Any], list[tu
 
 #: Entries that each provenance has, and those that some lack, with what they are then.
 _ENTRIES = ("run", "paper", "experiment", "link", "qdisc", "cc", "seed", "era", "length_s")
+_TEXTS = frozenset({*_ENTRIES, "label", "length", "kernel"} - {"seed", "length_s"})
 _DEFAULTS: dict[str, Any] = {"axes": {}, "settings": {}, "outside_sweep": []}
 
 
@@ -215,6 +216,9 @@ def _row(root: Path, path: Path, record: dict[str, Any], about: _Study) -> dict[
         length = Duration(round(float(record["length_s"]) * 10**9))
         named = Path(f"{record['run']}.json")
         int(record["seed"])
+        for name, value in {**request, "label": label, "length": record.get("length", "")}.items():
+            if name in _TEXTS and not isinstance(value, str):
+                raise TypeError(f"{name} is not text")
     except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
         what = f"is not the provenance of a run ({type(error).__name__}: {error})"
         raise errors.DamagedData(what, str(path), "do the run again") from error
