@@ -44,7 +44,7 @@ def seconds(text: str) -> float:
 def kernel_name(text: str) -> str:
     """Return the name of a kernel: a series or digest, also of a path that a build printed."""
     path = Path(text)
-    return path.parent.name if path.name == "linux" else text
+    return path.parent.name if path.name == "linux" and not path.is_dir() else text
 
 
 def quantity(parse: Callable[[str], Q], text: str | None, option: str) -> Q | None:

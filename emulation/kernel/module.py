@@ -106,7 +106,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
     failed_log = cache / f"failed-{digest}.log"
     with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch:
         place = Path(scratch) / "result"
-        built = _compile(tree, sources, place, failed_log)
+        built = _compile(kernel, sources, place, failed_log)
         paths = (path for pattern in _PLUGINS for path in place.glob(pattern))
         plugins = [_compile_plugin(path, failed_log) for path in sorted(paths)]
         digests = {path.name: sha256(path) for path in sources}
@@ -208,11 +208,12 @@ def _compile_plugin(path: Path, failed_log: Path) -> Path:
     return made
 
 
-def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> list[Path]:
+def _compile(kernel: Kernel, sources: list[Path], place: Path, failed_log: Path) -> list[Path]:
     """Build the module in `place` and return its .ko file; on failure leave the `failed_log`.
 
     Without a Kbuild there is nothing to build.
     """
+    tree = kernel.path.parent / "build"
     place.mkdir()
     for path in sources:
         shutil.copyfile(path, place / path.name)
@@ -227,6 +228,6 @@ def _compile(tree: Path, sources: list[Path], place: Path, failed_log: Path) -> 
         shutil.copyfile(log, failed_log)
         fault = make.first_error(log.read_text()) or f"it made {len(built)} modules instead of 1"
         fault = fault.replace(f"{place}/", "")  # a copy, which is gone by now
-        what = f"the module does not build: {fault}"
-        raise KernelBuildError(what, str(failed_log), "see the log")
+        what = f"does not build for Linux {kernel.release}: {fault}"
+        raise KernelBuildError(what, str(sources[0].parent), f"see {failed_log}")
     return built

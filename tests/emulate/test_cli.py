@@ -285,6 +285,7 @@ def test_what_exec_cannot_do_is_refused(words: tuple[str, ...], said: str) -> No
         ("5.10", "and 57 more; choose from 6.1, "),  # older than all patches
         ("6.12.5", "'6.12.5' is not a kernel series; name one without an update, of those here: 6"),
         ("", "'' is not a kernel series; "),
+        ("0123", "or as `emulate kernel list` does"),
         ("0123456789abcdef", "no kernel '0123456789abcdef' is in the cache; "),
     ],
 )
@@ -304,6 +305,15 @@ def test_a_kernel_that_nobody_can_build_is_refused(
     captured = capsys.readouterr()
     assert (captured.out, captured.err.count("\n")) == ("", 1)
     assert said in captured.err
+
+
+def test_a_folder_of_linux_is_no_built_kernel(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    tree = tmp_path / "linux"
+    tree.mkdir()
+    assert cli.main(["exec", "--kernel", str(tree), "--", "true"]) == KernelBuildError.exit_status
+    assert f"'{tree}' is not a kernel series" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(

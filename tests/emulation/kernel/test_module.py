@@ -136,4 +136,6 @@ def test_a_fault_is_named_and_leaves_no_module(built: Kernel, hello: Path, tmp_p
     cache.mkdir()
     with pytest.raises(KernelBuildError, match="nonsense") as caught:
         module.build(built, hello, cache)
-    assert [path.name for path in cache.iterdir()] == [Path(caught.value.where).name]
+    (log,) = cache.iterdir()
+    assert str(caught.value).startswith(f"{hello}: does not build for Linux {built.release}: ")
+    assert caught.value.todo == f"see {log}"
