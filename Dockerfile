@@ -42,7 +42,7 @@ RUN [ -d /bundle/qdisc_lab_guest ] || \
 COPY qdisc qdisc
 COPY qdisclab qdisclab
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
+COPY emulation/__init__.py emulation/datafile.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
      emulation/machine/rootfs.toml emulation/machine/
@@ -70,7 +70,7 @@ RUN for series in $SERIES; do \
 FROM builder AS guest
 COPY qdisclab qdisclab
 COPY workflow/__init__.py workflow/ready.py workflow/
-COPY emulation/__init__.py emulation/errors.py emulation/project.py emulation/
+COPY emulation/__init__.py emulation/datafile.py emulation/errors.py emulation/project.py emulation/
 COPY emulation/host emulation/host
 COPY emulation/machine/__init__.py emulation/machine/layer.py emulation/machine/rootfs.py \
      emulation/machine/rootfs.toml emulation/machine/

@@ -77,7 +77,7 @@ def test_runs_of_several_experiments_are_found_and_none_is_an_error(
 ) -> None:
     assert len(files) == 2 * 2 * 2
     assert {file.era for file in files} == {"2013"}
-    with pytest.raises(DataError, match="no run of flows_4 reno 2013 codel_1ms"):
+    with pytest.raises(DataError, match="no run of flows_4 reno codel_1ms 2013"):
         find_runs(root, PAPER, ["flows_4"], eras=["2013"], ccs=["reno"], qdiscs=["codel_1ms"])
 
 
