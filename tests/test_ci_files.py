@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import math
 import os
 import shutil
 import subprocess
@@ -85,6 +86,14 @@ def test_a_number_that_only_some_runs_have_is_shown(
     ]
 
 
+def test_what_is_not_a_number_is_none(
+    compare: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    provenances.made_up(tmp_path, "gbw2015", "rrul")
+    monkeypatch.setattr(compare, "measure_beside", lambda data: lambda run: {"a": math.nan, "b": 1})
+    assert compare.measured(tmp_path) == {f"{RUN}1.json": {"b": 1}}
+
+
 def test_runs_that_measure_nothing_are_refused(call: Callable[..., tuple[int, str, str]]) -> None:
     status, out, err = call({1: {}}, {1: {}})
     assert (status, out) == (2, "")
@@ -148,6 +157,19 @@ def test_a_pipeline_that_fails_says_why_and_leaves_nothing(
     assert not list((tmp_path / "tmp").iterdir())
     listed = ["git", "-C", tmp_path / "work", "worktree", "list"]
     assert subprocess.run(listed, capture_output=True).stdout.count(b"\n") == 1
+
+
+def test_a_study_below_the_current_folder_is_found_by_what_compares(
+    pipeline: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+) -> None:
+    study, python = tmp_path / "work/tests/mine/study.yaml", tmp_path / "lab/.venv/bin/python"
+    study.parent.mkdir(parents=True)
+    study.touch()
+    python.write_text('#!/bin/sh\necho "$QDISC_LAB_STUDIES"\n')
+    python.chmod(0o755)
+    words = {"BUILD": "true", "BASE": "HEAD"}
+    assert pipeline(**words, RUNS="--seed 1 tests/mine/first").stdout == f"{study.parent}\n"
+    assert pipeline(**words, RUNS="gbw2015/rrul --link 10/1").stdout == "\n"
 
 
 def test_runs_of_an_earlier_change_are_not_taken_for_this_one_s(

@@ -9,6 +9,7 @@ status: 1 where --where holds of the mean over the runs of the second folder, 0 
 from __future__ import annotations
 
 import argparse
+import math
 import re
 import sys
 from collections.abc import Mapping
@@ -23,7 +24,7 @@ from qdisclab.emulation.runs.index import run_file
 BUILT = re.compile(r"@linux-[0-9a-f]{16}\b")
 
 
-def measured(data: Path) -> dict[str, Mapping[str, float]]:
+def measured(data: Path) -> dict[str, dict[str, float]]:
     """Return what each run below `data` measured, by the path of its provenance.
 
     That is without the digest of its kernel, unless runs differ in nothing else.
@@ -32,7 +33,11 @@ def measured(data: Path) -> dict[str, Mapping[str, float]]:
     paths = sorted(data.rglob("seed-*.json"))
     if not paths:
         raise ConfigError("there are no runs", str(data), "do them: emulate run … --output FOLDER")
-    runs = {str(path.relative_to(data)): measure(run_file(data, path)) for path in paths}
+    runs = {}
+    for path in paths:
+        values = measure(run_file(data, path)).items()
+        numbers = {name: value for name, value in values if not math.isnan(value)}
+        runs[str(path.relative_to(data))] = numbers
     without = {BUILT.sub("", run): values for run, values in runs.items()}
     return without if len(without) == len(runs) else runs
 

@@ -19,6 +19,11 @@ trap 'rm -rf "$base"; git worktree prune' EXIT
 git worktree add --quiet --detach "$base/tree" "$BASE"
 runs "$base/tree" "$base/data"
 runs "$work" "$work/data"
+eval "set -- $RUNS"
+for word; do    # a study that is not in the current folder, for what reads its runs
+    [ ! -f "${word%/*}/study.yaml" ] || QDISC_LAB_STUDIES=$(realpath "${word%/*}")
+done
+export QDISC_LAB_STUDIES=${QDISC_LAB_STUDIES:-}
 status=0
 python "$lab/docs/ci/compare.py" ${WHERE:+--where "$WHERE"} "$base/data" "$work/data" |
     tee -a "${SUMMARY:-/dev/null}" || status=$?

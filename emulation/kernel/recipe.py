@@ -34,10 +34,8 @@ _OPTION = re.compile(r'(CONFIG_\w+)=(y|n|-?\d+|0x[0-9a-fA-F]+|"[^"]*")(?:\s+#\s*
 def parse_series(text: str) -> tuple[int, int]:
     """Parse `6.12` as (6, 12); raise `KernelBuildError` for anything else."""
     if not re.fullmatch(r"\d+\.\d+", text):
-        here = ", ".join(all_series())
-        todo = (
-            f"name one without an update, of those here: {here}; or as `emulate kernel list` does"
-        )
+        here = f"name one without an update, of those here: {', '.join(all_series())}"
+        todo = f"{here}; or as `emulate kernel list` does"
         raise KernelBuildError(f"{text!r} is not a kernel series", todo=todo)
     major, minor = text.split(".")
     return int(major), int(minor)

@@ -6,6 +6,7 @@ so that the objects of one commit are there for the next.
 
 import hashlib
 import json
+import math
 import operator
 import re
 import subprocess
@@ -56,8 +57,8 @@ class Condition:
             raise errors.ConfigError(what, f"--where '{text}'", todo) from None
 
     def value(self, numbers: list[Mapping[str, float]]) -> float:
-        """Return the mean over runs of what the condition asks about."""
-        names = sorted(set.intersection(*(set(of_run) for of_run in numbers)))
+        """Return the mean over runs of what the condition asks about, which each of them has."""
+        names = sorted(set.intersection(*map(_names, numbers)))
         if self.name not in names:
             what = f"the runs do not measure '{self.name}'"
             todo = f"choose from {', '.join(names) or 'no other'}"
@@ -67,6 +68,10 @@ class Condition:
     def holds(self, value: float) -> bool:
         """Return whether a value is that of a bad commit."""
         return bool(_OPERATORS[self.sign](value, self.bound))
+
+
+def _names(of_run: Mapping[str, float]) -> set[str]:
+    return {name for name, value in of_run.items() if not math.isnan(value)}
 
 
 @dataclass(frozen=True)
@@ -88,15 +93,22 @@ Measured = Callable[[builder.Kernel], list[Mapping[str, float]]]
 def test(place: Path, condition: Condition, measured: Measured, log: Path) -> Step:
     """Test the commit that is checked out at `place`; append it to the `log`.
 
-    One that does not build, or whose guest fails, is skipped. Raises other errors.
+    One that does not build, whose guest fails, or of which a run does not have the number, is
+    skipped. Raises other errors.
     """
     commit, _, subject = git(place, "log", "-1", "--format=%h %s").strip().partition(" ")
     kernel, value, why = "", None, ""
     try:
         built = tree.build(place)
-        kernel, value = built.digest, condition.value(measured(built))
+        kernel = built.digest
+        numbers = measured(built)
     except (errors.KernelBuildError, errors.GuestFailure, errors.GuestHung) as error:
         why = str(error)
+    else:
+        try:
+            value = condition.value(numbers)
+        except errors.ConfigError as error:
+            why = str(error)
     verdict = "skipped" if value is None else "bad" if condition.holds(value) else "good"
     step = Step(commit, subject, kernel, value, verdict, why)
     with log.open("a") as file:

@@ -54,7 +54,7 @@ def built(place: Path) -> Kernel:
 
 
 def measured(kernel: Kernel) -> list[Mapping[str, float]]:
-    interval = float(kernel.path.name)
+    interval = float(kernel.path.name)  # `nan` for a run in which no reply came
     return [{"latency_ms": interval - 1}, {"latency_ms": interval + 1}]
 
 
@@ -148,6 +148,17 @@ def test_a_commit_that_does_not_build_is_skipped_and_told(source: Path) -> None:
         (None, "skipped")
     ]
     assert "error: not a number" in next(step.why for step in steps if step.verdict == "skipped")
+
+
+def test_a_commit_whose_runs_lack_the_number_is_neither_good_nor_bad(source: Path) -> None:
+    git(source, "checkout", "-qf", "v0")
+    for interval in ("nan", "50 mended"):
+        (source / "codel.c").write_text(f"{interval}\n")
+        git(source, "commit", "-qam", f"interval {interval}")
+    assert search(source, "v0", "HEAD").startswith("one of these, as some could not be tested:")
+    (step,) = (step for step in steps_of(source) if step.verdict == "skipped")
+    assert (step.subject, step.value) == ("interval nan", None)
+    assert "the runs do not measure 'latency_ms'" in step.why
 
 
 @pytest.mark.parametrize(
