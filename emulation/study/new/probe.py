@@ -10,7 +10,7 @@ PORT, EVERY_S = 9000, 0.1
 
 def answer():
     server = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
-    server.bind(("0.0.0.0", PORT))
+    server.bind(("", PORT))
     while True:
         packet, sender = server.recvfrom(2048)
         server.sendto(packet, sender)
