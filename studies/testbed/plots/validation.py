@@ -83,9 +83,9 @@ def waiting(waits: pd.DataFrame, palette: Palette) -> Figure:
                      color=[palette.color(qdisc) for qdisc in _PLACE_COLORS])  # fmt: skip
     mbit_s = [f" {value:.0f} Mbit/s" for value in rows["goodput_mbit_s"]]
     axes.bar_label(axes.containers[-1], mbit_s, fontsize=8, color=palette.soft)
-    axes.invert_yaxis()
     axes.margins(x=0.15)
     _labels(axes, "Mean wait of a packet at the access point (ms)", "")
+    axes.set_ylim(len(rows) - 0.5, -0.5)
     axes.grid(axis="y", visible=False)
     figure.legend(fontsize=9, loc="outside upper center", ncols=len(PLACES))
     return figure

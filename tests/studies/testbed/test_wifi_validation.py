@@ -105,6 +105,9 @@ def test_the_figures_have_all_their_parts(runs: list[RunFile]) -> None:
     assert len(four.axes) == 4
     labels = [text.get_text() for text in bars.axes[0].get_yticklabels()]
     assert labels == ["codel, as in 2014", "codel, 5 ms of airtime"]
+    low, high = sorted(bars.axes[0].get_ylim())
+    assert all(low < bar.get_y() < bar.get_y() + bar.get_height() < high
+               for bar in bars.axes[0].patches)  # fmt: skip
 
 
 def test_quantities_come_from_the_counters() -> None:
