@@ -11,10 +11,12 @@ import shutil
 import sys
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import papermill
 
 from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site import notebookpage
 from qdisclab.analysis.site.figurefile import FigureFile, check_values, read_figure
@@ -83,11 +85,23 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     summary, alt = folder / SUMMARY, ""
     if summary.is_file():
         facts = read_summary(summary)
-        write_summary(summary, replace(facts, claims=figure.claims, section=figure.section))
+        facts = replace(facts, claims=figure.claims, section=figure.section)
+        write_summary(summary, replace(facts, lacking=_lacking(figure, data_root)))
         alt = facts.alt
     page = notebookpage.render(written, figure.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder
+
+
+def _lacking(figure: FigureFile, root: Path) -> list[dict[str, Any]]:
+    """Return the cells without a run below `root`, of settings that others have runs of; an
+    ablation does without."""
+    cells = [] if figure.ablation else figure.cells()
+    runs = {cell: cell in cells_of(root, cell.paper) for cell in cells}
+    shown = {(cell.era, cell.cc) for cell, there in runs.items() if there}
+    return [
+        cell._asdict() for cell, there in runs.items() if not there and (cell.era, cell.cc) in shown
+    ]
 
 
 def parse(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -147,20 +147,30 @@ class Shown:
 
         The text is "rrul, Linux of 2014, CUBIC, 10/1 Mbit/s: seeds 1–3 of ared, pie".
         """
-        groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
-        for cell in self.summary.cells:
-            key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])
-            seeds = groups.setdefault(key, {})
-            seeds.setdefault(ranges(cell["seeds"]), []).append(cell["qdisc"])
-        return [
-            {
-                "variant": variant_name(experiment, *era_and_kernel(era)),
-                "link": link,
-                "text": f"{experiment}, {in_headers(Setting(era, cc).title)}, {link} Mbit/s: "
-                + "; ".join(f"seeds {s} of {', '.join(in_order(q))}" for s, q in seeds.items()),
-            }
-            for (experiment, era, cc, link), seeds in groups.items()
-        ]
+        return _listed(self.summary.cells)
+
+    @property
+    def lacking(self) -> list[dict[str, str]]:
+        """What has no run, of the settings that it shows, as `ran` but without seeds."""
+        return _listed(self.summary.lacking)
+
+
+def _listed(cells: Iterable[Mapping[str, Any]]) -> list[dict[str, str]]:
+    groups: dict[tuple[str, str, str, str], dict[str, list[str]]] = {}
+    for cell in cells:
+        key = (cell["experiment"], cell["era"], cell["cc"], cell["link"])
+        seeds = groups.setdefault(key, {})
+        of = f"seeds {ranges(cell['seeds'])} of " if "seeds" in cell else ""
+        seeds.setdefault(of, []).append(cell["qdisc"])
+    return [
+        {
+            "variant": variant_name(experiment, *era_and_kernel(era)),
+            "link": link,
+            "text": f"{experiment}, {in_headers(Setting(era, cc).title)}, {link} Mbit/s: "
+            + "; ".join(f"{of}{', '.join(in_order(q))}" for of, q in seeds.items()),
+        }
+        for (experiment, era, cc, link), seeds in groups.items()
+    ]
 
 
 def collect(results: Path) -> list[Shown]:

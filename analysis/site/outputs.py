@@ -58,6 +58,8 @@ class Summary(Source):
     claims: list[str] = field(default_factory=list)
     """The places of its claims: sections, figures, ids (`verdicts.of_places`)."""
     section: str = ""  # of the page of its study; empty where it stands for a figure of the paper
+    lacking: list[dict[str, Any]] = field(default_factory=list)
+    """Cells without a run, as `cells`, of settings that other runs are shown of."""
 
 
 def show(draw: Callable[[Palette], Figure], alt: str) -> None:

@@ -284,7 +284,14 @@ def test_a_setting_without_ecn_has_no_panel_beside_one_that_compares(
     root: Path, tmp_path: Path, kernels: str
 ) -> None:
     folder = drawn("khademi2013/fig14", root / "data", tmp_path, kernels)
-    assert "modern" in read_summary(folder / "summary.json").eras
+    summary = read_summary(folder / "summary.json")
+    assert "modern" in summary.eras
+    assert {(cell["era"], cell["qdisc"]) for cell in summary.lacking} == {
+        ("modern", f"{name}_5ms{ecn}")
+        for name in ("codel", "ared", "pie")
+        for ecn in ("", "_ecn")
+        if (name, ecn) != ("pie", "")
+    }
     assert "today's Linux" not in (folder / "figure.svg").read_text()
 
 

@@ -187,6 +187,19 @@ def test_printed_values_that_are_not_judged_are_not_denied(copy: Path, data: Pat
     assert "no column of printed" not in text
 
 
+def test_a_figure_says_what_of_its_settings_has_no_run(copy: Path, data: Path) -> None:
+    path = copy / "gbw2015/fig2b/summary.json"
+    summary = outputs.read_summary(path)
+    cell = {"experiment": "rrul", "era": "modern", "link": "10/10", "cc": "cubic"}
+    lacking = [cell | {"qdisc": qdisc} for qdisc in ("pie", "ared")]
+    outputs.write_summary(path, replace(summary, lacking=lacking))
+    assert report.main(["--results", str(copy), "--data", str(data)]) == 0
+    told = Page((copy / "gbw2015/fig2b/index.html").read_text()).text
+    assert "; 2 cells without a run" in told
+    assert "rrul, today's Linux, CUBIC, 10/10 Mbit/s: ared, pie" in told
+    assert "without a run" not in Page((copy / "gbw2015/fig2c/index.html").read_text()).text
+
+
 def test_pages_say_which_runs_failed(copy: Path, data: Path) -> None:
     arguments = ["--results", str(copy), "--data", str(data), "--failed"]
     mine = [f"gbw2015/rrul/10-1/pie/cubic/seed-{seed:03}" for seed in range(12)]
