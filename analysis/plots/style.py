@@ -43,7 +43,7 @@ LEAST_CONTRAST: Final = 3.0
 OWN_DASHES: Final = (8, 1.5, 2, 1.5)
 OTHERS: Final = (
     Look("#666666", "#aaaaaa", "h", (1, 1)),
-    Look("#8c6d31", "#c9a45c", "p", (5, 1.5)),
+    Look("#8c6d31", "#c9a45c", "<", (5, 1.5)),
     Look("#8a5cd1", "#b79be8", "d", (2, 1)),
     Look("#c2255c", "#f06595", "^", (6, 1.5, 2, 1.5)),
 )

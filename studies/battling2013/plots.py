@@ -11,7 +11,7 @@ from qdisclab.analysis.measures.flood import LATENCY, SILENT, TOTAL
 from qdisclab.analysis.plots.rows import dots
 from qdisclab.analysis.plots.style import Palette
 from qdisclab.analysis.runs.order import in_order
-from qdisclab.analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.runs.settings import Setting, in_headers, of_setting
 
 from .measures import QUANTITIES
 
@@ -57,7 +57,7 @@ def cells(
         drawn, [*names.values()], [*labels], palette, labels,
         least={name: 1.0 for name in labels if LATENCY in name},
         zoomed=[name for name in labels if TOTAL in name],
-        about=[of.title for of in settings] if len(settings) > 1 else (),
+        about=[in_headers(of.title) for of in settings] if len(settings) > 1 else (),
     )  # fmt: skip
 
 

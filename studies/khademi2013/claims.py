@@ -338,7 +338,7 @@ def marked(metric: str, experiment: str, aqm: str) -> Quantity:
 
 
 def table_5(row: int, aqm: str) -> Rule:
-    """Marks with ECN by drops without are those of a cell of Table 5."""
+    """Marks with ECN per drop without it are those of a cell of Table 5."""
     where = f"flows_{SENDERS * row}"
     of = marked(MARKED, where, aqm), cell(DROPPED, where, aqm)
     return lambda claim: printed_ratio(*of, claim.value, DIGIT, repetitions=REPETITIONS)

@@ -47,7 +47,7 @@ KIND = QdiscKind(
         "ecn_mark step_mark credit:i4 memory_bytes max_memory_bytes memory_limit_bytes"
     ),
     parts={"base_probability": 2.0**32 - 1},
-    look=Look("#661100", "#d78a70", "*", (6, 1.5, 1, 1.5)),
+    look=Look("#661100", "#d78a70", "p", (6, 1.5, 1, 1.5)),
     needs_plugin=True,
     read_back=read_back,
 )

@@ -88,7 +88,7 @@ def dynamic(
     *,
     buffers: Mapping[str, str],
 ) -> Figure:
-    """Draw queue delay and kilobytes over time, a column per buffer, as codel2012 Fig. 7.
+    """Draw queue delay and megabytes over time, a column per buffer, as codel2012 Fig. 7.
 
     `runs`: qdisc -> a table of queues.steps; `rates`: (from when in s, Mbit/s), the last one until
     the end; `buffers`: how the name of a qdisc ends -> what to call it. A band spans from the
@@ -111,15 +111,18 @@ def dynamic(
                 axes.fill_between(table["time_s"], low, high, color=ink, alpha=0.35, linewidth=0.3,
                                   rasterized=True)  # fmt: skip
                 axes.plot(table["time_s"], middle, color=ink, linewidth=0.7, rasterized=True)
-                column[3].plot(table["time_s"], table["kilobytes"], color=ink, label=NAMES[name])
+                megabytes = table["kilobytes"] / 1000
+                column[3].plot(table["time_s"], megabytes, color=ink, label=NAMES[name])
             log_axis(axes.yaxis)
             axes.set_ylim(LEAST_MS, 2 * longest)
-            axes.set_title(NAMES[name], y=0.02, color=ink, fontweight="bold", pad=0)
+            box = {"facecolor": palette.paper, "edgecolor": "none", "pad": 1.5}
+            axes.text(0.01, 0.05, NAMES[name], color=ink, fontsize=11, fontweight="bold",
+                      transform=axes.transAxes, bbox=box)  # fmt: skip
         _schedule(column[3], rates, end_s, palette, named=False)
         column[3].set(xlabel="Time (s)", xlim=(0, end_s), ylim=(0, None))
         column[3].legend(loc="upper left")
     rows[1][0].set_ylabel("Queue delay of a packet (ms)")
-    rows[3][0].set_ylabel("Kilobytes transferred")
+    rows[3][0].set_ylabel("Megabytes transferred")
     return figure
 
 

@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 
 from qdisclab.analysis.plots.rows import dots
 from qdisclab.analysis.plots.style import Palette
-from qdisclab.analysis.runs.settings import Setting, of_setting
+from qdisclab.analysis.runs.settings import Setting, in_headers, of_setting
 
 FEWEST_PERCENT: Final = 0.001  # of loss; less is drawn here, as none
 
@@ -34,7 +34,7 @@ def losses(
     drawn = drawn.assign(row=drawn["beside"] + ", " + drawn["link"])
     drawn = drawn[drawn["qdisc"].isin(printed["qdisc"])]
     names = (printed["beside"].astype(str) + ", " + printed["link"].astype(str)).unique().tolist()
-    labels = {of.title: f"{of.title}\nVoIP packets lost (%)" for of in settings}
+    labels = {of.title: f"{in_headers(of.title)}\nVoIP packets lost (%)" for of in settings}
     return dots(
         drawn, names, [*labels], palette, labels, least=dict.fromkeys(labels, FEWEST_PERCENT),
         about=("ours, with 95 % interval", "published"),

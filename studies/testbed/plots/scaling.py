@@ -26,7 +26,7 @@ def scaling(table: pd.DataFrame, cost: Cost, palette: Palette) -> Figure:
     for (sweep, (of, name)), (speed, memory) in zip(ALONG.items(), rows_of_axes, strict=True):
         rows = table[table["sweep"] == sweep].sort_values(of)
         for axes, column, color, label in (
-            (speed, "core_factor", "codel", "Virtual by CPU seconds"),
+            (speed, "core_factor", "codel", "Virtual seconds per CPU second"),
             (memory, "memory_mib", "fq_codel", "Memory of the guest (MiB)"),
         ):
             axes.plot(
