@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from hashlib import sha256
 from html import escape
 from math import inf
+from numbers import Real
 from typing import TYPE_CHECKING, Final
 
 import pandas as pd
@@ -135,6 +136,8 @@ VALUES: Final = (
 )
 #: Columns of what is compared with each other.
 NAMES: Final = ("qdisc", "series", "aqm", "switch", "what", "rig")
+#: Columns that say what a value is.
+_OF_QUANTITY: Final = ("quantity", "metric", "direction", "unit")
 #: Columns that tell rows of a name apart, beside those of texts.
 KEYS: Final = ("x", "base_rtt_ms", "flows_per_sender")
 
@@ -335,8 +338,16 @@ def _named(table: pd.DataFrame, row: int) -> str:
     before = [name for name in table.columns[: list(table).index("published")] if name != "figure"]
     several = [name for name in before if table[name].nunique() > 1 and name != "at"]
     short = {"induced_latency": "latency", "round_trip": "RTT"}
-    texts = (str(table[name].iloc[row]) for name in several)
+    texts = (_valued(name, table[name].iloc[row]) for name in several)
     return ", ".join(short.get(text, text) for text in texts)
+
+
+def _valued(column: str, value: object) -> str:
+    """Return a value as a text, a number with the header of its column: "time (s) 15", "x = 4"."""
+    if not isinstance(value, Real):
+        return str(value)
+    words = header(column)
+    return f"{'x =' if column == 'x' else words[:1].lower() + words[1:]} {value:g}"
 
 
 def _of_extremes(table: pd.DataFrame) -> str:
@@ -354,7 +365,19 @@ def _of_extremes(table: pd.DataFrame) -> str:
     if names.nunique() < 2 or names.iloc[0] == names.iloc[-1]:
         return ""
     least, most = (f"{number(values.iloc[i])} with {names.iloc[i]}" for i in (0, -1))
-    words = {of: in_words if of == "era" else in_headers for of in fixed}
-    where = ", ".join(words[of](str(first[of].iloc[0])) for of in fixed)
-    what = header(value)
-    return f"{what}{f', {where}' if where else ''}: least {least}, most {most}."
+    where = {of: _valued(of, first[of].iloc[0]) for of in fixed if of not in _OF_QUANTITY}
+    words = [(in_words if of == "era" else in_headers)(text) for of, text in where.items()]
+    return f"{', '.join((_measured(first.iloc[0], value), *words))}: least {least}, most {most}."
+
+
+def _measured(row: pd.Series, value: str) -> str:
+    """Return what a row's `value` is of, as in "Round-trip time (ms), median"."""
+    statistic = header(value)
+    if not {"quantity", "metric"} & {*row.index}:
+        return statistic
+    pair = (row.get("metric"), row.get("direction"))
+    text = QUANTITIES.get(pair) or header(str(row.get("quantity", row.get("metric"))))
+    text = text[:1].upper() + text[1:] + (f" ({row['unit']})" if "unit" in row else "")
+    if value == "ours" or statistic in text:
+        return text
+    return f"{text}, {statistic.lower()}"

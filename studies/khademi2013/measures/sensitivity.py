@@ -167,7 +167,11 @@ def one_flow(files: Sequence[RunFile], setting: Setting, seed: int) -> pd.DataFr
 def overview(quantiles: pd.DataFrame) -> pd.DataFrame:
     """Return a table of `boxes` as a notebook shows it: quantiles, maximum, interval of the
     median."""
-    table = quantiles.assign(interval=intervals(quantiles["ci_low"], quantiles["ci_high"]))
+    words = {name: "{} ({})".format(*of) for name, of in QUANTITIES.items()}
+    table = quantiles.assign(
+        quantity=quantiles["quantity"].map(words),
+        interval=intervals(quantiles["ci_low"], quantiles["ci_high"]),
+    )
     columns = ["era", "cc", "x", "series", "quantity", *QUANTILES, "most", "interval", "n_seeds"]
     columns += [name for name in ("printed_low", "printed_high") if name in quantiles]
     return table[columns].reset_index(drop=True)

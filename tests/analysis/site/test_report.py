@@ -425,6 +425,25 @@ def test_a_sentence_is_computed() -> None:
     assert sentence(values) == "Median (ms), A: least 1 with codel, most 3 with pie."
     assert sentence(values[:1]) == ""
     assert sentence(pd.DataFrame({"note": ["x"]})) == ""
+    printed.insert(0, "time_s", [5.0, 15.0, 20.0])
+    assert "the greatest that of time (s) 15, codel: 59.5" in sentence(printed)
+
+
+@pytest.mark.parametrize(
+    ("of", "value", "words"),
+    [
+        ({"quantity": "Goodput (Mbit/s)"}, "mean", "Goodput (Mbit/s), mean"),
+        ({"quantity": "induced_latency_ms"}, "p50", "Induced latency (ms), median"),
+        ({"quantity": "Mean RTT of pings (ms)"}, "mean", "Mean RTT of pings (ms)"),
+        ({"quantity": "induced latency", "unit": "ms"}, "effect", "Induced latency (ms), effect"),
+        ({"metric": "induced_latency", "direction": "round_trip", "unit": "ms"}, "ours",
+         "Latency (ms)"),
+    ],
+)  # fmt: skip
+def test_a_sentence_says_what_was_measured(of: dict[str, str], value: str, words: str) -> None:
+    values = pd.DataFrame({"x": [4, 4, 16], "qdisc": ["pie", "codel", "pie"], value: [3.0, 1.0, 9]})
+    told = sentence(values.assign(**of))
+    assert told == f"{words}, x = 4: least 1 with codel, most 3 with pie."
 
 
 def test_measured_values_count_once_and_settings_do_not(
