@@ -46,7 +46,7 @@ def run_fetch(data: Dataset) -> pd.DataFrame:
 
 
 def normalised(per_run: pd.DataFrame, unloaded: pd.DataFrame) -> pd.DataFrame:
-    """`per_run` with unloaded_s and fetch_normalised: the fetch time by that without load.
+    """`per_run` with unloaded_s and fetch_normalised: the fetch time divided by that without load.
 
     Both tables are from run_fetch; the unloaded time is the mean over runs of the same era, link
     and congestion control, whatever their qdisc. Raises DataError where there is none.

@@ -62,18 +62,18 @@ CASES: Final[dict[str, tuple[str, str, float, float]]] = {
     "a17_use": ("use of the policer's rate", "%", 90, INF),  # ours
     "a17_lost": ("sent again", "%", 0, 2),  # ours: the loss that the draft tolerates in a round
     "a18_undone": ("reactions that TCP took back", "", 1, INF),
-    "a18_use": ("use of the link by that before", "%", 90, INF),  # ours
-    "a18_estimate": ("estimate by that before", "%", 95, 105),  # ours
+    "a18_use": ("use of the link divided by that before", "%", 90, INF),  # ours
+    "a18_estimate": ("estimate divided by that before", "%", 95, 105),  # ours
     "a18_same": ("of the time in PROBE_BW", "%", 100, 100),
     "a19_undone": ("reactions that TCP took back", "", 1, INF),
-    "a19_use": ("use of the link by that before", "%", 90, INF),  # ours
-    "a19_estimate": ("estimate by that before", "%", 95, 105),  # ours
+    "a19_use": ("use of the link divided by that before", "%", 90, INF),  # ours
+    "a19_estimate": ("estimate divided by that before", "%", 95, 105),  # ours
     "a19_same": ("of the time in PROBE_BW", "%", 100, 100),
     "a20_back": ("PROBE_RTT ends in STARTUP", "%", 100, 100),
     "a20_use": ("use of the link thereafter", "%", 90, INF),  # ours
     "a21_rounds": ("rounds from loss to the end of PROBE_UP", "", 0, 3),  # ours, as of A.2
     "a21_down": ("PROBE_UP ends in PROBE_DOWN", "%", 100, 100),
-    "a22_estimate": ("estimate by that before the pauses", "%", 98, 102),  # ours
+    "a22_estimate": ("estimate divided by that before the pauses", "%", 98, 102),  # ours
     "a22_down": ("PROBE_UP ends in PROBE_DOWN", "%", 100, 100),
 }
 METRICS: Final = {

@@ -25,7 +25,7 @@ PAYLOAD: Final = 1448 / 1514
 METRICS: Final = {
     "l4s_first_mbit_s": Metric("goodput of the first flow", "Mbit/s"),
     "l4s_second_mbit_s": Metric("goodput of the second flow", "Mbit/s"),
-    "l4s_ratio": Metric("goodput of the first flow by that of the second", "", factor=True),
+    "l4s_ratio": Metric("goodput of the first flow divided by that of the second", "", factor=True),
     "l4s_used": Metric("use of the link by the flows", "%"),
     "l4s_marks": Metric("marks of the first flow in a round trip", "packets"),
     "l4s_ect1_mean_ms": Metric("mean delay of pings with ECT(1)", "ms"),

@@ -60,7 +60,7 @@ METRICS: Final = {
     "start_longest_ms": Metric("longest delay of the first 10 s", "ms"),
     **{
         f"fall_{number}_times": Metric(
-            f"longest delay after the rate's {name} fall, by that before", "", factor=True
+            f"longest delay after the rate's {name} fall, divided by that before", "", factor=True
         )
         for number, name in enumerate(("first", "second", "third"), start=1)
     },

@@ -60,7 +60,8 @@ QUANTITIES: Final = {
 METRICS: Final = {
     "uncontrolled_s": Metric("time from the first drop until the wait is under control", "s"),
     "late_drops_times": Metric(
-        "share dropped in the second half of the time until control, by that in the first", ""
+        "share dropped in the second half of the time until control, divided by that in the first",
+        "",
     ),
     "drop_power": Metric("power of time in a dropping state of 10 drops and more", ""),
     "drop_growth_percent_s": Metric(
