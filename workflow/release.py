@@ -124,9 +124,12 @@ def main(arguments: list[str] | None = None) -> int:
     if given.describe:
         return 0
     dist.mkdir(parents=True, exist_ok=True)
+    print("==> source distribution and wheel", flush=True)
     _run(root, sys.executable, "-m", "build", "--no-isolation", "--outdir", str(dist))
+    print("==> wheel of the guest, with its kernels", flush=True)
     if status := bundle.main([str(dist)]):
         return status
+    print("==> archive for machines without a network", flush=True)
     with tempfile.TemporaryDirectory(dir=dist) as scratch:
         offline(root, dist, Path(scratch))
     names = sorted(path.name for path in dist.iterdir() if path.suffix in (".whl", ".gz", ".tar"))
