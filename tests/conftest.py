@@ -1,7 +1,5 @@
 """What the tests share: the repository's root, the shipped experiment, the guest's modules."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import shutil

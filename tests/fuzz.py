@@ -6,8 +6,6 @@ and in a process that cannot have more than MEMORY. Equal seeds give equal mutat
 where one crashed, and the inputs are in `--keep`.
 """
 
-from __future__ import annotations
-
 import argparse
 import contextlib
 import gzip

@@ -1,7 +1,5 @@
 """Kernels of series that tests do not build: that takes minutes."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

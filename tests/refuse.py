@@ -3,8 +3,6 @@
 As where user namespaces are switched off for users.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import struct

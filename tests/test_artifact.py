@@ -1,7 +1,5 @@
 """The artifact appendix: its commands ask for what exists."""
 
-from __future__ import annotations
-
 import re
 import shlex
 import subprocess

@@ -1,7 +1,5 @@
 """What `docs/ci` gives a pipeline: the table of two folders of runs, and the exit status."""
 
-from __future__ import annotations
-
 import importlib.util
 import math
 import os

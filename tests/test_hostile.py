@@ -1,7 +1,5 @@
 """Files that were made to harm: bounded, refused in a line, and shown as text."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import html

@@ -1,7 +1,5 @@
 """The layers of pyproject.toml: imports go one way, and one that does not is found."""
 
-from __future__ import annotations
-
 import ast
 import re
 import shutil

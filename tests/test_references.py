@@ -1,7 +1,5 @@
 """What pages, docstrings and comments refer to exists: files, modules, names and anchors."""
 
-from __future__ import annotations
-
 import ast
 import io
 import re

@@ -1,7 +1,5 @@
 """The table of others' tests in docs/exec.md is made of docs/suites.csv."""
 
-from __future__ import annotations
-
 import csv
 from collections import Counter
 from pathlib import Path

@@ -1,7 +1,5 @@
 """`docs/transports`: that it is a study, and that its program in Python does what it says."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import socket

@@ -1,7 +1,5 @@
 """docs/upstream: patches apply to what is installed, and do what they say."""
 
-from __future__ import annotations
-
 import importlib.util
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """One list of versions: environment.yml has exactly those of pyproject.toml."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """The wheel: what it holds, and that it works installed, without the packages of the extras."""
 
-from __future__ import annotations
-
 import re
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Runs from Python: what is chosen, and what cannot be."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

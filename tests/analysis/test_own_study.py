@@ -1,7 +1,5 @@
 """A study brings a measure, a plot, a claim about it and a notebook by its folder alone."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import statistics

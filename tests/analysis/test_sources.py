@@ -1,7 +1,5 @@
 """Which files a notebook or a module is made of."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`emulate check` finds what would only be refused when a run begins."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -6,8 +6,6 @@ interrupted kernel builds in test_kernel.py, packages that are missing in test_s
 and controllers that die in test_slurm.py.
 """
 
-from __future__ import annotations
-
 import errno
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """`./reproduce-all` that is killed, or whose terminal is closed: nothing of it goes on."""
 
-from __future__ import annotations
-
 import fcntl
 import os
 import pty

@@ -1,7 +1,5 @@
 """Tests of `emulate lock`: what is shown, and how a new lock differs."""
 
-from __future__ import annotations
-
 from dataclasses import replace
 from pathlib import Path
 

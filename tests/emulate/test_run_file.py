@@ -1,7 +1,5 @@
 """`emulate run --run-file`, as a job of a cluster has it, with `--stale` and with `--reduced`."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """`emulate verify` with several guests at once that is interrupted or killed: none goes on."""
 
-from __future__ import annotations
-
 import os
 import signal
 import subprocess

@@ -1,7 +1,5 @@
 """Wait for what a process is to do, and see what of it is at work."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import time

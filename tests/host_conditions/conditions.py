@@ -3,8 +3,6 @@
 Nothing of it may reach a result.
 """
 
-from __future__ import annotations
-
 import ctypes
 import os
 import random

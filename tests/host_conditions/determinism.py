@@ -8,8 +8,6 @@ boots, give each of several calls a CPU by `taskset` and a `--part`. Conditions 
 left out where there is none. See docs/determinism.md.
 """
 
-from __future__ import annotations
-
 import argparse
 import hashlib
 import json
@@ -25,7 +23,7 @@ from collections import defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 from unittest import mock
 
 from qdisclab.emulation import kernel
@@ -70,13 +68,13 @@ class Stage:
     copy: Path | None = None  # a folder with `linux` and `root` for everybody to read
 
     @classmethod
-    def build(cls, series: str | None = None) -> Stage:
+    def build(cls, series: str | None = None) -> Self:
         """From the caches of the product; by default with the kernel of the default series."""
         built, root = kernel.build(series=series), rootfs.build()
         identity = {"kernel": built.identity, "root": root.digest, "guest": guest_digest()}
         return cls(built, root.path, identity)
 
-    def copied(self, place: Path) -> Stage:
+    def copied(self, place: Path) -> Self:
         """With a copy in `place`, which belongs to `NOBODY`; needs root."""
         place.chmod(0o755)
         shutil.copy(self.kernel.path, place / "linux")

@@ -1,7 +1,5 @@
 """Options of `tests.host_conditions.determinism`."""
 
-from __future__ import annotations
-
 import argparse
 import sys
 from pathlib import Path

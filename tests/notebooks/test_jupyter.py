@@ -1,7 +1,5 @@
 """The notebooks in a real JupyterLab, driven by a headless Chromium."""
 
-from __future__ import annotations
-
 import json
 import os
 import shutil

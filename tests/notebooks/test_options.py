@@ -1,7 +1,5 @@
 """An option with a value that there is none of stops a notebook: it would draw something else."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """The cases of BBR's draft: each has bounds, and a control from a module of one's own has them."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

@@ -1,7 +1,5 @@
 """The cases of the kernel's bugs: each has bounds, a way to bring the bug back, and a number."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """The shipped data: whole, unchanged, of one kernel, and within its size."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """What is measured of two flows: rates from 10 s on, marks in a round trip, what a step does."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 import pandas as pd

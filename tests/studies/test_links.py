@@ -1,7 +1,5 @@
 """Links that send by a trace, and what is measured of them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

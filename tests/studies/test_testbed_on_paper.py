@@ -1,7 +1,5 @@
 """docs/testbed-on-paper.md, followed: its file, its commands, and what its tables say."""
 
-from __future__ import annotations
-
 import os
 import re
 import subprocess

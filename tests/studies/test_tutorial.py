@@ -1,7 +1,5 @@
 """docs/your-own-study.md, followed word by word in a clone of this checkout."""
 
-from __future__ import annotations
-
 import hashlib
 import os
 import re

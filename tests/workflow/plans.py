@@ -1,7 +1,5 @@
 """Configurations of the workflow, and runs for its plans, as tests need them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

@@ -1,7 +1,5 @@
 """Tests of who runs the tests in continuous integration (.ci/run)."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import subprocess

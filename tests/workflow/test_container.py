@@ -1,7 +1,5 @@
 """Tests of the container's recipe; `.ci/image` builds the image and tries it."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

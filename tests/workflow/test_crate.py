@@ -1,7 +1,5 @@
 """The description of a workflow's run, as a validator of RO-Crates reads it without a network."""
 
-from __future__ import annotations
-
 import json
 import tomllib
 from datetime import UTC, datetime

@@ -1,7 +1,5 @@
 """The data as machines see them: the description, and what its library reads."""
 
-from __future__ import annotations
-
 import csv
 import json
 import shutil

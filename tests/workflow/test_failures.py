@@ -1,7 +1,5 @@
 """What can go wrong in `reproduce-all`: it ends what it began, and names what failed."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """What is released says the same everywhere."""
 
-from __future__ import annotations
-
 import re
 import tomllib
 from pathlib import Path

@@ -1,7 +1,5 @@
 """How much of figures is run anew, and which runs and figures that is."""
 
-from __future__ import annotations
-
 from collections import Counter
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of what ./reproduce-all and ./run-tests do before their work (workflow/setup.sh)."""
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -4,8 +4,6 @@ The Slurm is the test's own: its configuration, ports and state are in the test'
 no root and no munge, and touches no Slurm that the machine may have.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Steps that a fork server does, their kernels, and commands that go away."""
 
-from __future__ import annotations
-
 import json
 import os
 import signal

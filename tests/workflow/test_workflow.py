@@ -1,7 +1,5 @@
 """Tests of the plan, of the progress and of the two commands' handling of options."""
 
-from __future__ import annotations
-
 import re
 import shutil
 import subprocess

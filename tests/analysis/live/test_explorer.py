@@ -1,7 +1,5 @@
 """The panel of Explore: a first choice that cannot be, which a notebook's parameters may be."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

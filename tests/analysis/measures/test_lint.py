@@ -1,7 +1,5 @@
 """`emulate lint`: a file of the rig that its name says, and one for each way to be none."""
 
-from __future__ import annotations
-
 import copy
 import gzip
 import json

@@ -1,7 +1,5 @@
 """Tests of analysis.measures.measured: a testbed's files beside the runs of a study."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

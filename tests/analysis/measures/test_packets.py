@@ -1,7 +1,5 @@
 """Tests of analysis.measures.packets, on a table whose numbers are worked out by hand."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of analysis.measures.probed: tables of probes beside runs."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """What iperf, iperf3, netperf and ping print, read into tables."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

@@ -1,7 +1,5 @@
 """A study is a folder: one that is added needs nothing else, and one that is wrong says where."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import math

@@ -4,8 +4,6 @@ Needs Debian's package chromium; skipped where no Chromium is found. REPORT=resu
 that folder looked at instead of synthetic ones.
 """
 
-from __future__ import annotations
-
 import os
 import re
 import shutil

@@ -1,7 +1,5 @@
 """Packets made by hand, as a guest keeps them and as they are decoded."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Iterable

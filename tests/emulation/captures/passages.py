@@ -1,7 +1,5 @@
 """Records of a queue's packets made by hand, as the module `probe` writes them."""
 
-from __future__ import annotations
-
 from collections.abc import Iterable
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of emulation.captures.counters."""
 
-from __future__ import annotations
-
 from qdisclab.emulation.captures import counters
 from qdisclab.emulation.captures.counters import Totals
 

@@ -1,7 +1,5 @@
 """Tests of emulation.captures.drops: packets of a queue, by kind and fate."""
 
-from __future__ import annotations
-
 from collections.abc import Sequence
 from ipaddress import IPv4Address
 

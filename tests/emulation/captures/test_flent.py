@@ -1,7 +1,5 @@
 """Tests of emulation.captures.flent: what all files have."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

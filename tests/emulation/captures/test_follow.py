@@ -1,7 +1,5 @@
 """Tests of emulation.captures.follow: packets that leave, are dropped, marked, or equal."""
 
-from __future__ import annotations
-
 import pandas as pd
 import pytest
 

@@ -1,7 +1,5 @@
 """Tests of emulation.captures.packets: each packet of a queue, from its entry to its exit."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """Packets between two captures: what is followed, and which captures cannot be."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from collections.abc import Sequence

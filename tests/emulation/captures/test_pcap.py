@@ -1,7 +1,5 @@
 """Tests of emulation.captures.pcap: files, read and written, and packets in words."""
 
-from __future__ import annotations
-
 import gzip
 import struct
 from pathlib import Path

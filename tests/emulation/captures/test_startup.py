@@ -1,7 +1,5 @@
 """Tests of emulation.captures.startup: packets in steps of time."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from qdisclab.emulation.captures import startup

@@ -1,7 +1,5 @@
 """Tests of emulation.checks.bench: quantities, spreads, ratios, and two short boots."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

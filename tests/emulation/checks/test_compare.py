@@ -1,7 +1,5 @@
 """Tests of emulation.checks.compare and `emulate diff` on made-up runs."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json

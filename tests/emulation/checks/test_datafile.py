@@ -1,7 +1,5 @@
 """The data file of a run: which it is, and runs whose data are a table, compared."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

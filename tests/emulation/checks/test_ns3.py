@@ -1,7 +1,5 @@
 """emulation.checks.ns3, and a simulator compared with a guest."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 from pathlib import Path

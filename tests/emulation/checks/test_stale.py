@@ -1,7 +1,5 @@
 """Runs that are not what would be made today: which they are, and what is said of them."""
 
-from __future__ import annotations
-
 import json
 from collections import Counter
 from dataclasses import replace

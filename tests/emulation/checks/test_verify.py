@@ -1,7 +1,5 @@
 """emulation.checks.verify and `emulate verify`: what is compared how, and what is said."""
 
-from __future__ import annotations
-
 import csv
 import gzip
 import hashlib

@@ -1,7 +1,5 @@
 """What a testbed had beside its kernel, as switches: a clock or noise of the delay, a buffer."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

@@ -1,7 +1,5 @@
 """A run of somebody's choice: the paper's where it has it, else with values that are told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

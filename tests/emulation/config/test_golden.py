@@ -3,8 +3,6 @@
 `python -m tests.emulation.config.test_golden` adds runs that the list lacks, and changes no line.
 """
 
-from __future__ import annotations
-
 import csv
 import json
 

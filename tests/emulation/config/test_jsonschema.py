@@ -1,7 +1,5 @@
 """The JSON Schema that lies in docs is today's, and says what study files may have."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

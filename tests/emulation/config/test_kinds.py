@@ -1,7 +1,5 @@
 """emulation.config.kinds: a study brings kinds of all nouns by files in its folder alone."""
 
-from __future__ import annotations
-
 import json
 import shutil
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Eras of single nodes: what they change there, and what a guest has only once."""
 
-from __future__ import annotations
-
 import pytest
 
 from qdisclab.emulation.config.catalogue import select

@@ -1,7 +1,5 @@
 """Qdiscs of the user's own: read strictly, part of every sweep and figure, built and run."""
 
-from __future__ import annotations
-
 import json
 import os
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of emulation.config.parameter: what a path of a parameter finds and sets."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

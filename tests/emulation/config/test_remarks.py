@@ -1,7 +1,5 @@
 """emulation.config.remarks: what is said of settings that do not do what they seem to."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

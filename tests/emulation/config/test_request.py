@@ -1,7 +1,5 @@
 """What a run was asked to be, written and read again; and that nothing reads a run's id."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

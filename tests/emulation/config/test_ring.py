@@ -1,7 +1,5 @@
 """A card's ring below the queue under test: what the guest is told, and what packets do."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from typing import Any
 

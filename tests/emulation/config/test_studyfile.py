@@ -1,7 +1,5 @@
 """Sections of a study file, those that a sweep does not touch."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

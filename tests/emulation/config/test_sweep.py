@@ -1,7 +1,5 @@
 """Sweeps: points of any axis, their ids, what is asked for beside them, and what is refused."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from itertools import combinations
 from pathlib import Path

@@ -1,7 +1,5 @@
 """emulation.guest.crowd: a rig of many hosts is connected as Mininet connects a small one."""
 
-from __future__ import annotations
-
 import tarfile
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of emulation.guest.ditg: its control server on loopback with pretended tools, and a run."""
 
-from __future__ import annotations
-
 import gzip
 import importlib
 import json

@@ -1,7 +1,5 @@
 """Filters of trees: what `tc` shows of them against what was asked for."""
 
-from __future__ import annotations
-
 from types import ModuleType, SimpleNamespace
 from typing import Any
 

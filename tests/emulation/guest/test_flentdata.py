@@ -1,7 +1,5 @@
 """What the guest keeps of flent's data file."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from pathlib import Path

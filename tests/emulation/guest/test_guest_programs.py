@@ -1,7 +1,5 @@
 """Tests of the guest's module programs, which here starts programs of the host."""
 
-from __future__ import annotations
-
 import json
 import sys
 from collections.abc import Callable

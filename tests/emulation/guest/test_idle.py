@@ -1,7 +1,5 @@
 """The guest's module `idle`: a measured RTT against the sum of the delays."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

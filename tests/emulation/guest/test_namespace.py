@@ -1,7 +1,5 @@
 """Tests of emulation.guest.namespace at the loopback device, which every machine has."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import namespace

@@ -1,7 +1,5 @@
 """Reading back qdiscs of the user's own: options that `tc` does not know, and wrong plugins."""
 
-from __future__ import annotations
-
 import sys
 from types import ModuleType
 from typing import Any

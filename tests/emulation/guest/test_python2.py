@@ -1,7 +1,5 @@
 """Scripts of Python 2: what is translated as it is loaded, and by what it is called."""
 
-from __future__ import annotations
-
 import subprocess
 import sys
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of emulation.guest.readback on what `tc -j` prints."""
 
-from __future__ import annotations
-
 from typing import Any
 
 import pytest

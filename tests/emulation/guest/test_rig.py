@@ -1,7 +1,5 @@
 """Tests of emulation.guest.rig on the host: module parameters, lines of `tc`."""
 
-from __future__ import annotations
-
 import importlib
 from pathlib import Path
 from types import ModuleType

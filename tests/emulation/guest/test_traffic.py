@@ -1,7 +1,5 @@
 """Tests of emulation.guest.traffic on the host: the idle path, flent's command, late starts."""
 
-from __future__ import annotations
-
 import importlib
 import subprocess
 import sys

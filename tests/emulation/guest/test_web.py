@@ -1,7 +1,5 @@
 """Tests of emulation.guest.web in a rig that is booted, without load."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of emulation.guest.web_getter against a web server on this machine."""
 
-from __future__ import annotations
-
 import re
 import signal
 import socket

@@ -1,7 +1,5 @@
 """Tests of emulation.guest.web_sites: the sizes that gbw2015 gives, and always the same bytes."""
 
-from __future__ import annotations
-
 import hashlib
 from pathlib import Path
 from statistics import fmean, median, stdev

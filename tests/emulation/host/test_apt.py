@@ -1,7 +1,5 @@
 """Tests of emulation.host.apt on pasted package sources."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from subprocess import CompletedProcess
 

@@ -1,7 +1,5 @@
 """The installed bundle: unpacked once, whole, or refused in a line."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import os

@@ -1,7 +1,5 @@
 """The user's cache folder: what is remembered in it, and until when."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, wait

@@ -1,7 +1,5 @@
 """Tests of the claims on CPUs."""
 
-from __future__ import annotations
-
 import os
 import shutil
 import socket

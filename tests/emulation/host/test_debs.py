@@ -1,7 +1,5 @@
 """Tests of emulation.host.debs and lock: packages made here, from servers of this machine."""
 
-from __future__ import annotations
-
 import hashlib
 import http.client
 import io

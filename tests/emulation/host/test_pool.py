@@ -1,7 +1,5 @@
 """Processes that end with the one that started them: workers of a pool, and guests."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

@@ -1,7 +1,5 @@
 """Tests of the scratch folder of a guest: whose it is, and what of it the host touches."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

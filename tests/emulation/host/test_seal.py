@@ -1,7 +1,5 @@
 """Tests of the seals of the cache's folders: whatever changes in one is found and named."""
 
-from __future__ import annotations
-
 import logging
 import os
 import shutil

@@ -4,8 +4,6 @@ Each list is tried behind each wall, and without one: there most tries succeed, 
 for want of a host that could be reached.
 """
 
-from __future__ import annotations
-
 import errno
 import os
 import re

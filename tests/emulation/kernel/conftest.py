@@ -1,7 +1,5 @@
 """A recipe of one option and one patch, for kernel trees of a few lines."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

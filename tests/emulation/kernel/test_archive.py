@@ -1,7 +1,5 @@
 """Tests of `emulation.kernel.archive`: on a kernel of a few bytes, and one on the real one."""
 
-from __future__ import annotations
-
 import errno
 import gzip
 import io

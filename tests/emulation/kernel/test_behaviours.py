@@ -1,7 +1,5 @@
 """Each behaviour of a former Linux, by what a host sends to a peer that follows a script."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

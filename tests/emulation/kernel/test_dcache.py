@@ -4,8 +4,6 @@ Simulated time stands still while one looks again and again whether the other is
 would ever make it give way.
 """
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

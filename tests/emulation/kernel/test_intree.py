@@ -1,7 +1,5 @@
 """emulation.kernel.intree: modules of Linux itself, and who needs them."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

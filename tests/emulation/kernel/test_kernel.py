@@ -1,7 +1,5 @@
 """Tests of `emulation.kernel`, most of them on a kernel tree of a few lines."""
 
-from __future__ import annotations
-
 import json
 import os
 import tarfile

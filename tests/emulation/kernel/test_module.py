@@ -1,7 +1,5 @@
 """Modules: built once for a kernel and its sources, and what is said where that fails."""
 
-from __future__ import annotations
-
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -1,8 +1,6 @@
 """What today's kernel can do for any program: each option of programs.config, and what else only
 Linux 7.2 has, is used in a guest."""
 
-from __future__ import annotations
-
 from collections.abc import Mapping
 
 import pytest

@@ -1,7 +1,5 @@
 """Two builds of a kernel give the same file: it takes a quarter of an hour of a core."""
 
-from __future__ import annotations
-
 import os
 from pathlib import Path
 

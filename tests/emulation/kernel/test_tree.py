@@ -1,7 +1,5 @@
 """emulation.kernel.tree: kernels of trees that somebody works in."""
 
-from __future__ import annotations
-
 import hashlib
 import subprocess
 from pathlib import Path

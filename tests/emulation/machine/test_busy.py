@@ -1,7 +1,5 @@
 """emulation.machine.busy: what a guest that stands still is busy with."""
 
-from __future__ import annotations
-
 import os
 
 import pytest

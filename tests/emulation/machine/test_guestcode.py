@@ -1,7 +1,5 @@
 """emulation.machine.guestcode: each file has a use, exists, and comes with its imports."""
 
-from __future__ import annotations
-
 import ast
 from collections.abc import Iterator
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of emulation.machine.layer: packages beside those of the root file system."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

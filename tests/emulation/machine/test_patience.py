@@ -1,7 +1,5 @@
 """emulation.machine.patience: what counts as waiting, on processes that a test makes up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of emulation.machine.rootfs: the lock, and what happens where it cannot be had."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Tests of the status of a guest, which a program in it may write."""
 
-from __future__ import annotations
-
 import os
 from contextlib import nullcontext
 from pathlib import Path

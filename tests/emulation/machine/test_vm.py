@@ -1,8 +1,6 @@
 """emulation.machine.vm without a boot: what a guest's end means, where its memory goes."""
 
 # ruff: noqa: S108
-from __future__ import annotations
-
 import os
 import subprocess
 import sys

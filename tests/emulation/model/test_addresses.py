@@ -1,7 +1,5 @@
 """emulation.model.addresses: names in braces."""
 
-from __future__ import annotations
-
 from qdisclab.emulation.model import addresses
 
 PORTS = [

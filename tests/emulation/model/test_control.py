@@ -1,7 +1,5 @@
 """emulation.model.control: what a congestion control needs in a guest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 from qdisclab.emulation.model.control import Control, allowed

@@ -1,7 +1,5 @@
 """Tests of emulation.model.era: the grammar of eras, and what a switch sets."""
 
-from __future__ import annotations
-
 import pytest
 
 from qdisclab.emulation.config.catalogue import select

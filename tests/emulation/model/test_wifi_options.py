@@ -1,7 +1,5 @@
 """emulation.model.wifi, and how an experiment file states a WiFi link."""
 
-from __future__ import annotations
-
 import ast
 import re
 from typing import Any

@@ -1,7 +1,5 @@
 """Tests of what is known of a program before a guest boots: taken, guest_root, executables."""
 
-from __future__ import annotations
-
 import os
 import subprocess
 from pathlib import Path

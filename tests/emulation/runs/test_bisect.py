@@ -1,7 +1,5 @@
 """emulation.runs.bisect: on a tree of git in which three commits change codel."""
 
-from __future__ import annotations
-
 import json
 import subprocess
 import sys

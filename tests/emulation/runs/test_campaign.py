@@ -1,7 +1,5 @@
 """emulation.runs.campaign: several runs, of which some fail."""
 
-from __future__ import annotations
-
 import sys
 from pathlib import Path
 from typing import Any

@@ -3,8 +3,6 @@
 The conditions and the comparison are those of `tests.host_conditions`, which does more of the same.
 """
 
-from __future__ import annotations
-
 import hashlib
 import json
 import os

@@ -1,7 +1,5 @@
 """What `emulate exec` runs in a guest: scripts, binaries, packages, a rig."""
 
-from __future__ import annotations
-
 import json
 import os
 import re

@@ -1,7 +1,5 @@
 """What `execute` stores beside a run, without a guest."""
 
-from __future__ import annotations
-
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any

@@ -1,7 +1,5 @@
 """What boots the real kernel: short runs through the public interface, and how they can fail."""
 
-from __future__ import annotations
-
 import contextlib
 import gzip
 import json

@@ -1,7 +1,5 @@
 """A watched run: what its tools print becomes readings, and it can be stopped."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import sys

@@ -1,7 +1,5 @@
 """`emulate exec --looks`: what a program does to wait without sleeping takes time."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

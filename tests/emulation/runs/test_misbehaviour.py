@@ -1,7 +1,5 @@
 """Programs that want to take a run down: each ends it with its cause, and leaves nothing behind."""
 
-from __future__ import annotations
-
 import os
 import tempfile
 import time

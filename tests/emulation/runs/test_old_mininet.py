@@ -1,7 +1,5 @@
 """An assignment on bufferbloat as courses gave it in the days of Python 2, unchanged in a guest."""
 
-from __future__ import annotations
-
 import re
 from pathlib import Path
 

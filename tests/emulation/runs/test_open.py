@@ -1,7 +1,5 @@
 """Studies of one's own, run in guests: a rig written out, one in Python, a command as traffic."""
 
-from __future__ import annotations
-
 import json
 import shutil
 import tarfile

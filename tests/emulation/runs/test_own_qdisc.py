@@ -1,7 +1,5 @@
 """A qdisc of the user's own whose options `tc` cannot show, run in a guest."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of `--raw`: what flent wrote is kept, and the data are made of it."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

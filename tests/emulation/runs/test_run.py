@@ -1,7 +1,5 @@
 """emulation.runs.run without a boot: resume, what counts as data, whole or not at all."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import shutil

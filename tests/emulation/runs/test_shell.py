@@ -1,7 +1,5 @@
 """Tests of emulation.runs.shell: the job of a guest that gives a shell, a command, a prompt."""
 
-from __future__ import annotations
-
 import os
 import select
 import subprocess

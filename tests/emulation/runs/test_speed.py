@@ -1,7 +1,5 @@
 """Tests of emulation.runs.speed: means over the runs that a machine remembers."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

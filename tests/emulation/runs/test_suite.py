@@ -1,7 +1,5 @@
 """emulation.runs.suite: tests that others wrote, and what is made of what they print."""
 
-from __future__ import annotations
-
 import csv
 import json
 import subprocess

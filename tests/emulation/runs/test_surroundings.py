@@ -1,7 +1,5 @@
 """What a command of the user's finds around it: a Debian system, on which Mininet works."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,8 +1,6 @@
 """Qdiscs and congestion controls that came after the papers: all at once in a guest, the same bytes
 twice, and what ECN's counters say of each other."""
 
-from __future__ import annotations
-
 import shutil
 from pathlib import Path
 

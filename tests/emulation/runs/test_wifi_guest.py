@@ -1,7 +1,5 @@
 """The WiFi link in the guest: times, sharing, order, queues, refusals, and how it goes away."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """A study's own modules: found by name, executed once agreed to, and blamed with file and line."""
 
-from __future__ import annotations
-
 from collections.abc import Callable
 from pathlib import Path
 

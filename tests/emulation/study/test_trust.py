@@ -1,7 +1,5 @@
 """What studies of others execute: nothing before somebody has agreed, who sees what it is."""
 
-from __future__ import annotations
-
 import io
 import os
 import py_compile

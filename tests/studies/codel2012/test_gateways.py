@@ -1,7 +1,5 @@
 """codel2012's network, and what its programs are told."""
 
-from __future__ import annotations
-
 from functools import cache
 from typing import Any
 

@@ -1,7 +1,5 @@
 """What boots the kernel: a link whose rate changes, small packets, and a probe more."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of studies.codel2012.programs.packmime: the published distributions, numbers worked out."""
 
-from __future__ import annotations
-
 import math
 import random
 

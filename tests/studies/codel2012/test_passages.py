@@ -1,7 +1,5 @@
 """The probes `queues` and `steps` of codel2012, on tables of a few packets made by hand."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

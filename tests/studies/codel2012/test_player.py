@@ -1,7 +1,5 @@
 """The slider over a connection's time in the notebook `window`, moved in a real JupyterLab."""
 
-from __future__ import annotations
-
 import base64
 from pathlib import Path
 

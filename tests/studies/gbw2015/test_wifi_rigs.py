@@ -1,7 +1,5 @@
 """What the counters of a WiFi link say, and how rigs are laid out."""
 
-from __future__ import annotations
-
 import math
 from pathlib import Path
 from typing import Any

@@ -1,7 +1,5 @@
 """What a guest leaves of flows whose every packet is followed, made up."""
 
-from __future__ import annotations
-
 import json
 from pathlib import Path
 

@@ -1,7 +1,5 @@
 """Tests of the study's reducer `bulk`, on captures that were made up: flows of a segment each."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

@@ -1,7 +1,5 @@
 """Tests of studies.khademi2013.captures.delivery: new bytes, and what iperf must have read."""
 
-from __future__ import annotations
-
 from ipaddress import IPv4Address
 from pathlib import Path
 

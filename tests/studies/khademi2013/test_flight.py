@@ -1,7 +1,5 @@
 """Tests of studies.khademi2013.captures.flight: a window as the captures show it."""
 
-from __future__ import annotations
-
 import pandas as pd
 
 from studies.khademi2013.captures.flight import flights

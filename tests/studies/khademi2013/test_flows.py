@@ -1,7 +1,5 @@
 """Tests of what the study adds to packets that were followed."""
 
-from __future__ import annotations
-
 from qdisclab.emulation.captures.follow import follow
 from studies.khademi2013.captures import flows
 from tests.emulation.captures.made import table

@@ -1,7 +1,5 @@
 """Tests of studies.khademi2013.captures.pings: what ping printed."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Tests of what a guest leaves where every packet is followed: rings of packets, and counters."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from ipaddress import IPv4Address

@@ -1,7 +1,5 @@
 """flent's own plotter opens the data file of a run whose packets were followed."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import subprocess

@@ -1,7 +1,5 @@
 """Tests of studies.khademi2013.captures.table: the Parquet file of packets."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import numpy as np

@@ -1,7 +1,5 @@
 """The measure of a link that falls to a fifth, on packets made up."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pandas as pd

@@ -1,7 +1,5 @@
 """Theory of the WiFi link, worked out by hand and by simulation of what the models describe."""
 
-from __future__ import annotations
-
 import random
 
 import pytest

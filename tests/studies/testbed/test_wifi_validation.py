@@ -1,7 +1,5 @@
 """Runs of saturated cells: their cases, their rows, compared with theory and drawn."""
 
-from __future__ import annotations
-
 import gzip
 import json
 from dataclasses import asdict

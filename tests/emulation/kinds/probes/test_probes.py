@@ -1,7 +1,5 @@
 """emulation.kinds.probes: where probes are, and what they record."""
 
-from __future__ import annotations
-
 import gzip
 import json
 import struct

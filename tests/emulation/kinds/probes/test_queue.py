@@ -1,7 +1,5 @@
 """Tests of emulation.kinds.probes.queue: where packets are recorded, and what is made of them."""
 
-from __future__ import annotations
-
 import csv
 import json
 from pathlib import Path

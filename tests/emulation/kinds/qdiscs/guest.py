@@ -1,7 +1,5 @@
 """The guest's module `readback`, with the functions of all kinds of qdiscs."""
 
-from __future__ import annotations
-
 from types import ModuleType
 
 from qdisclab.emulation.kinds import qdiscs

@@ -1,7 +1,5 @@
 """emulation.kinds.qdiscs: what `tc` is told of each kind, and how the guest reads it back."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

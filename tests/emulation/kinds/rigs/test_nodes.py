@@ -1,7 +1,5 @@
 """Rigs written out: what is built of nodes and links, and which networks are refused."""
 
-from __future__ import annotations
-
 import pytest
 
 from qdisclab.emulation.config.catalogue import select

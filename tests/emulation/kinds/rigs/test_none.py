@@ -1,7 +1,5 @@
 """No rig: what needs none, and what is refused without one."""
 
-from __future__ import annotations
-
 import pytest
 
 from qdisclab.emulation.config import kinds

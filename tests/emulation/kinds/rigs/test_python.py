@@ -1,7 +1,5 @@
 """Rigs that a study builds in Python: what is called, and how a mistake is told."""
 
-from __future__ import annotations
-
 from pathlib import Path
 
 import pytest

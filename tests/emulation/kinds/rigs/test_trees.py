@@ -1,7 +1,5 @@
 """Trees of qdiscs on a port: what a study file may say, what tc is told, what a guest has."""
 
-from __future__ import annotations
-
 import importlib
 import json
 import textwrap

@@ -1,7 +1,5 @@
 """emulation.kinds.rigs.daisy_chain: the daisy chain over WiFi, its job and its guest."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """emulation.kinds.rigs.dumbbell: stations around an access point, their job, their guest."""
 
-from __future__ import annotations
-
 import json
 from dataclasses import replace
 from pathlib import Path

@@ -1,7 +1,5 @@
 """Trees without a rate of their own, over a wire that has one."""
 
-from __future__ import annotations
-
 import json
 import re
 import tarfile

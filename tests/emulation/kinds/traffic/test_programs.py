@@ -1,7 +1,5 @@
 """Programs as traffic: what the guest is told of them, and which lists are refused."""
 
-from __future__ import annotations
-
 import gzip
 import hashlib
 import json
