@@ -12,19 +12,42 @@ import gzip
 import io
 import json
 import multiprocessing
+import os
 import random
 import resource
 import signal
+import struct
 import sys
 import tempfile
 import time
 import traceback
+import warnings
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from qdisclab.analysis.measures.lint import lint
+from qdisclab.analysis.runs import recorded
+from qdisclab.analysis.runs.dataset import RunFile, facts, read_record, usable
+from qdisclab.analysis.runs.flentfile import read_flent, read_series
+from qdisclab.analysis.runs.published import read_facts, read_published
+from qdisclab.analysis.runs.rigrecord import read_rig
+from qdisclab.analysis.site import inventory
+from qdisclab.analysis.site.figurefile import read_figure
+from qdisclab.analysis.site.outputs import read_summary
+from qdisclab.emulate import cli
+from qdisclab.emulation import datafile
+from qdisclab.emulation.captures import pcap
+from qdisclab.emulation.checks.compare import compare, load
+from qdisclab.emulation.checks.verify import Shipped
+from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.study import template
+from qdisclab.emulation.study.source import ParsedFile
+from studies.gbw2015.measures import drops
+from studies.gbw2015.measures.spread import flow_starts
+from studies.khademi2013.captures import table
 from tests import ROOT
 
 MEMORY = 3 << 30  # bytes of address space; the libraries' own code and threads take 2 GiB of it
@@ -76,40 +99,22 @@ def _unpacked(pattern: str, number: int) -> list[bytes]:
 
 
 def _run_file(path: Path) -> Any:
-    from qdisclab.analysis.runs.dataset import RunFile
-
     record = path.with_name("seed-001.json")
     return RunFile("mine", "x", "modern", "10/1", "codel", "cubic", 1, path, record, "mine/x")
 
 
 def _flent(path: Path) -> None:
-    from qdisclab.analysis.runs.flentfile import read_flent, read_series
-    from studies.gbw2015.measures.spread import flow_starts
-
     file = _run_file(path)
     _each(lambda: read_flent(path), lambda: read_series(path), lambda: flow_starts([file]))
 
 
-def _lint(path: Path) -> object:
-    from qdisclab.analysis.measures.lint import lint
-    from qdisclab.analysis.runs.rigrecord import read_rig
-
-    return lint(read_rig(path))
-
-
 def _compared(path: Path) -> None:
-    from qdisclab.emulation.checks.compare import compare, load
-
     other = path.with_name("other.flent.gz")
     other.write_bytes(gzip.compress(b'{"results": {"a": [1]}, "x_values": [0], "metadata": {}}'))
     compare(load(path), load(other))
 
 
 def _provenance(path: Path) -> None:
-    from qdisclab.analysis.runs.dataset import facts, read_record, usable
-    from qdisclab.analysis.site.inventory import _rows
-    from qdisclab.emulation.checks.verify import Shipped
-
     file = _run_file(path.with_name("seed-001.flent.gz"))
 
     def said() -> None:
@@ -117,70 +122,30 @@ def _provenance(path: Path) -> None:
         with usable(file):
             facts(file, record)
 
-    _each(lambda: Shipped.at(file).run(), said, lambda: _rows([file], {}))
-
-
-def _rows(path: Path) -> object:
-    from qdisclab.emulation import datafile
-
-    return datafile.read_rows(path)
-
-
-def _packets(path: Path) -> object:
-    from studies.khademi2013.captures import table
-
-    return table.read(path)
-
-
-def _pcap(path: Path) -> object:
-    from qdisclab.emulation.captures import pcap
-
-    return [str(packet) for packet in pcap.read(path)]
+    _each(lambda: Shipped.at(file).run(), said, lambda: inventory._rows([file], {}))
 
 
 def _probe(path: Path) -> object:
-    from qdisclab.analysis.runs import recorded
-    from studies.gbw2015.measures import drops
-
     text = json.dumps({"run": RUN, "length_s": 10})
     path.with_name("seed-001.json").write_text(text)
     return recorded.read([_run_file(path)], "drops", drops.DROPS)
 
 
 def _published(path: Path) -> None:
-    from qdisclab.analysis.runs.published import read_facts, read_published
-
     _each(lambda: read_facts(path), lambda: read_published(path))
 
 
-def _figure(path: Path) -> object:
-    from qdisclab.analysis.site.figurefile import read_figure
-
-    return read_figure(path).cells()
-
-
-def _summary(path: Path) -> object:
-    from qdisclab.analysis.site.outputs import read_summary
-
-    return read_summary(path)
-
-
 def _study(path: Path) -> None:
-    from qdisclab.emulate.cli import main
-    from qdisclab.emulation.errors import ConfigError
-
     for name in ("probe.py", "send.py"):
         path.with_name(name).write_text("")
     said = io.StringIO()
     with contextlib.redirect_stdout(said), contextlib.redirect_stderr(said):
-        status = main(["check", str(path.parent)])
+        status = cli.main(["check", str(path.parent)])
     if status:
         raise ConfigError(said.getvalue())
 
 
 def _studies() -> list[bytes]:
-    from qdisclab.emulation.study import template
-
     shipped = _of_studies("study.yaml")
     texts = (path.read_text() for path in sorted((ROOT / "tests").rglob("test_*.py")))
     blocks = (block.lstrip("\\\n") for text in texts for block in text.split('"""'))
@@ -189,14 +154,10 @@ def _studies() -> list[bytes]:
 
 
 def _plain(text: bytes) -> Any:
-    from qdisclab.emulation.study.source import ParsedFile
-
     return ParsedFile.read(text.decode(errors="replace")).value
 
 
 def _captures() -> list[bytes]:
-    import struct
-
     frame = bytes(range(12)) + b"\x08\x00" + b"\x45" + bytes(60)
     head = struct.pack("<IHHiIII", 0xA1B23C4D, 2, 4, 0, 0, 96, 1)
     record = struct.pack("<IIII", 1, 2, len(frame), 1514) + frame
@@ -212,20 +173,13 @@ def _summaries() -> list[bytes]:
     return [json.dumps(about).encode()]
 
 
-def _errors() -> tuple[type[Exception], ...]:
-    from qdisclab.analysis.errors import DataError
-    from qdisclab.emulation.errors import EmulationError
-
-    return DataError, EmulationError
-
-
 def _each(*reads: Callable[[], object]) -> None:
     """Do all of them, and then raise what the last that refused has said."""
     said: Exception | None = None
     for read in reads:
         try:
             read()
-        except _errors() as error:
+        except EmulationError as error:
             said = error
     if said is not None:
         raise said
@@ -244,16 +198,23 @@ def _short(text: bytes) -> bytes:
 
 READERS: dict[str, Reader] = {
     "flent": Reader(_flent, FLENT, lambda: _flents("*", 24), True, json.loads),
-    "lint": Reader(_lint, FLENT, lambda: _flents("*", 24), True, json.loads),
+    "lint": Reader(
+        lambda path: lint(read_rig(path)), FLENT, lambda: _flents("*", 24), True, json.loads
+    ),
     "compare": Reader(_compared, FLENT, lambda: _flents("gbw2015", 12), True, json.loads),
     "provenance": Reader(_provenance, "seed-001.json", lambda: _records(), False, json.loads),
-    "rows": Reader(_rows, ROWS, lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),
-    "packets": Reader(_packets, "seed-001.packets.parquet", lambda: _small_tables()),
-    "pcap": Reader(_pcap, "client.pcap.gz", lambda: _captures(), True),
+    "rows": Reader(datafile.read_rows, ROWS, lambda: _unpacked("**/*.rows.jsonl.gz", 4), True),
+    "packets": Reader(table.read, "seed-001.packets.parquet", lambda: _small_tables()),
+    "pcap": Reader(
+        lambda path: [*map(str, pcap.read(path))], "client.pcap.gz", lambda: _captures(), True
+    ),
     "probe": Reader(_probe, "seed-001.drops.csv", lambda: _unpacked("**/*.drops.csv", 6)),
     "published": Reader(_published, "fig2.csv", lambda: _of_studies("published/*.csv")),
-    "figure": Reader(_figure, FIGURE, lambda: _of_studies("figures/*.yaml"), False, _plain),
-    "summary": Reader(_summary, "summary.json", lambda: _summaries(), False, json.loads),
+    "figure": Reader(
+        lambda path: read_figure(path).cells(),
+        *(FIGURE, lambda: _of_studies("figures/*.yaml"), False, _plain),
+    ),
+    "summary": Reader(read_summary, "summary.json", lambda: _summaries(), False, json.loads),
     "study": Reader(_study, "mine/study.yaml", lambda: _studies(), False, _plain),
 }
 
@@ -411,17 +372,14 @@ def fuzz(name: str, count: int, seed: int) -> Result:
 
 
 def _work(pipe: Any, name: str, count: int, seed: int) -> None:
-    import os
-    import warnings
-
     warnings.simplefilter("ignore")
     reader, result, rng = READERS[name], Result(), random.Random(seed)
-    corpus, refused = reader.corpus(), _errors()
+    corpus = reader.corpus()
     with tempfile.TemporaryDirectory(prefix="fuzz-") as scratch:
         os.environ["QDISC_LAB_TRUST"] = scratch
         os.environ["XDG_CACHE_HOME"] = scratch
         path = Path(scratch) / reader.name
-        with contextlib.suppress(*refused):  # its libraries are loaded before memory is bounded
+        with contextlib.suppress(EmulationError):  # what it loads is there before memory is bounded
             reader.read(_beside(reader.name, reader_input(reader, corpus[0]), Path(scratch)))
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
         signal.signal(signal.SIGALRM, _hang)
@@ -435,7 +393,7 @@ def _work(pipe: Any, name: str, count: int, seed: int) -> None:
             try:
                 reader.read(path)
                 result.accepted += 1
-            except refused:
+            except EmulationError:
                 result.refused += 1
             except (Exception, _Hang, SystemExit, RecursionError) as error:
                 last = traceback.extract_tb(error.__traceback__)
