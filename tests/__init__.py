@@ -15,3 +15,10 @@ def write_files(folder: Path, texts: Mapping[str, str]) -> Path:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
     return folder
+
+
+def write_executable(path: Path, text: str) -> Path:
+    """Write a script, of the shell unless it says of what; return its path."""
+    path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
+    path.chmod(0o755)
+    return path

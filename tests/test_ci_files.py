@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, write_executable
 from tests.data import provenances
 
 Made = Callable[..., None]
@@ -163,8 +163,7 @@ def test_a_study_below_the_current_folder_is_found_by_what_compares(
     study, python = tmp_path / "work/tests/mine/study.yaml", tmp_path / "lab/.venv/bin/python"
     study.parent.mkdir(parents=True)
     study.touch()
-    python.write_text('#!/bin/sh\necho "$QDISC_LAB_STUDIES"\n')
-    python.chmod(0o755)
+    write_executable(python, 'echo "$QDISC_LAB_STUDIES"')
     words = {"BUILD": "true", "BASE": "HEAD"}
     assert pipeline(**words, RUNS="--seed 1 tests/mine/first").stdout == f"{study.parent}\n"
     assert pipeline(**words, RUNS="gbw2015/rrul --link 10/1").stdout == "\n"

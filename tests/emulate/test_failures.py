@@ -36,7 +36,7 @@ from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.runs import run
-from tests import ROOT
+from tests import ROOT, write_executable
 from tests.data import synthetic
 from tests.data.provenances import GUEST_ROOT as TOOLS, KERNEL
 from workflow import steps
@@ -227,18 +227,12 @@ def test_a_damaged_file_stops_its_figure_alone(
 # --- a guest that is killed
 
 
-def fake_kernel(path: Path, script: str) -> Path:
-    path.write_text(f"#!/bin/sh\n{script}\n")
-    path.chmod(0o755)
-    return path
-
-
 def test_a_killed_guest_is_told_and_leaves_no_data(
     codel: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setenv("EMULATE_WALL", "none")  # no guest may start a shell of the host
-    killed = fake_kernel(tmp_path / "linux", 'kill -KILL "$$"')
+    killed = write_executable(tmp_path / "linux", 'kill -KILL "$$"')
     kernel = Kernel(killed, "k" * 16, "6.12.117", "6.12", {})
     data, keep = tmp_path / "data", tmp_path / "failed"
     with pytest.raises(
@@ -312,12 +306,9 @@ def test_two_runs_of_the_same_at_once_leave_one(
     run.execute(codel, KERNEL, TOOLS, tmp_path)
     assert len(guest) == 2
     target, record = run.paths(codel, tmp_path)
-    assert json.loads(record.read_text())["data_sha256"] == verify_digest(target)
+    digest = hashlib.sha256(target.read_bytes()).hexdigest()
+    assert json.loads(record.read_text())["data_sha256"] == digest
     assert len(files(tmp_path)) == 4  # with the kernel's log and the guest's packages
-
-
-def verify_digest(path: Path) -> str:
-    return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
 # --- a clock of the host that jumps

@@ -17,7 +17,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.machine import guestcode
 from studies.battling2013 import measures as battling, plots as figures_battling
-from tests import ROOT
+from tests import ROOT, write_executable
 from tests.data import provenances, synthetic
 
 GUEST = ROOT / "emulation" / "guest"
@@ -75,12 +75,9 @@ def test_what_is_stated_has_the_unit_of_what_is_measured() -> None:
 def test_flent_gets_the_iperf_that_it_asks_for(tmp_path: Path) -> None:
     import flood
 
-    called = tmp_path / "iperf"
-    called.write_text('#!/bin/sh\necho "$@"\n')
-    called.chmod(0o755)
-    client = tmp_path / "client"
-    client.write_text(flood.CLIENT.replace(flood.IPERF, str(called)))
-    client.chmod(0o755)
+    called = write_executable(tmp_path / "iperf", 'echo "$@"')
+    text = flood.CLIENT.replace(flood.IPERF, str(called))
+    client = write_executable(tmp_path / "client", text)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run([client, *words], capture_output=True, text=True, check=True)

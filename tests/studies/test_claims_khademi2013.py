@@ -1,10 +1,11 @@
 """The rules of khademi2013: against Table 5, and that each looks at cells which there are."""
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 
 from qdisclab.analysis.claims.assess import assess
-from qdisclab.analysis.claims.check import Check, checks
 from qdisclab.analysis.claims.plugin import rules_of
 from qdisclab.analysis.claims.verdict import Verdict
 from qdisclab.analysis.measures.table import MEASURED
@@ -17,11 +18,6 @@ CLAIMS = {one.id: one for one in read_claims(STUDY)}
 NOISE = np.array([-1.0, 0.0, 1.0])  # of three seeds
 
 
-def rule_checks(number: str) -> tuple[Check, ...]:
-    rule = RULES[number]
-    return tuple(checks(rule(CLAIMS[number]) if callable(rule) else rule))
-
-
 def table(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
     """Three seeds that differ by 0.1 %: (experiment, qdisc, metric, value) each."""
     made = [
@@ -32,9 +28,12 @@ def table(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
     return pd.DataFrame(made, columns=list(MEASURED.columns))
 
 
-def verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
-    (found,) = assess([CLAIMS[number]], RULES, table(*rows))
+def verdict(number: str, *rows: tuple[str, str, str, float], link: str = "10/10") -> Verdict:
+    (found,) = assess([CLAIMS[number]], RULES, table(*rows).assign(link=link))
     return found.headline.verdict
+
+
+wifi_verdict = partial(verdict, link="100/100")
 
 
 def test_table_5_is_read_row_by_row() -> None:
@@ -79,16 +78,6 @@ def test_delay_above_the_target_breaks_a_claim() -> None:
 
     assert verdict("k005", *medians(0.9)) is Verdict.AGREES
     assert verdict("k005", *medians(1.1)) is Verdict.DISAGREES
-
-
-def over_wifi(*rows: tuple[str, str, str, float]) -> pd.DataFrame:
-    """As `table`, of experiments over WiFi."""
-    return table(*rows).assign(link="100/100")
-
-
-def wifi_verdict(number: str, *rows: tuple[str, str, str, float]) -> Verdict:
-    (found,) = assess([CLAIMS[number]], RULES, over_wifi(*rows))
-    return found.headline.verdict
 
 
 def up_rtts(**medians: tuple[float, float, float]) -> list[tuple[str, str, str, float]]:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import write_executable
+
 NEW_ROOT = ("unshare", "--user", "--map-root-user")  # root of a namespace of its own
 
 #: Programs that would make a user and become one; this "user" may not enter folders of root's.
@@ -16,7 +18,7 @@ PROGRAMS = {
     "getent": 'echo "$2:x:1:1::$USER_HOME:/bin/sh"',
     "setpriv": 'shift 5; case "$*" in *" test -x "*/private) exit 1 ;; esac; exec "$@"',
 }
-RUN_TESTS = """#!/bin/sh
+RUN_TESTS = """\
 echo "$PWD $HOME $* $PIP_INDEX_URL" >>"$CALLS"
 [ "$1" = --packages ] && exit
 echo "$PATH" >"$CALLS.path"
@@ -31,8 +33,7 @@ def checkout(tmp_path: Path, root: Path) -> Path:
     place = tmp_path / "checkout"
     (place / ".ci").mkdir(parents=True)
     shutil.copy(root / ".ci/run", place / ".ci/run")
-    (place / "run-tests").write_text(RUN_TESTS)
-    (place / "run-tests").chmod(0o755)
+    write_executable(place / "run-tests", RUN_TESTS)
     for name in (".venv", "results", "data"):
         (place / name).mkdir()
     return place
@@ -45,8 +46,7 @@ def test_root_has_the_tests_run_by_a_user(checkout: Path, tmp_path: Path) -> Non
     for place in (programs, private, tmp_path / "root/.pip"):
         place.mkdir(parents=True)
     for name, text in PROGRAMS.items():
-        (programs / name).write_text(f"#!/bin/sh\n{text}\n")
-        (programs / name).chmod(0o755)
+        write_executable(programs / name, text)
     (tmp_path / "root/.pip/pip.conf").write_text("[global]\n")
     (tmp_path / "named.conf").write_text("[install]\n")
     calls = tmp_path / "calls"

@@ -15,6 +15,7 @@ from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.kernel.make import TOOLS
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
+from tests import write_executable
 from workflow import bundle, ready
 
 
@@ -75,9 +76,7 @@ def container(root: Path, folder: Path, *arguments: str) -> subprocess.Completed
     text = (root / "workflow/container.sh").read_text().replace("/qdisc-lab", str(folder), 1)
     for name in ("kernel", "module", "rootfs"):
         (folder / "cache/qdisc-lab" / name / "digest").mkdir(parents=True, exist_ok=True)
-    reproduce = folder / "reproduce-all"
-    reproduce.write_text('#!/bin/sh\necho reproduce-all "$@"; echo "$HOME"\n')
-    reproduce.chmod(0o755)
+    write_executable(folder / "reproduce-all", 'echo reproduce-all "$@"; echo "$HOME"')
     return subprocess.run(
         ["bash", "-c", text, "container", *arguments],
         env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder / "cache")},

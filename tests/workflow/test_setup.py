@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import write_executable
+
 #: What the script itself runs; a machine that lacks all else has these.
 BASE = ("bash", "cat", "cp", "cut", "env", "mkdir", "printf", "sha256sum", "sh", "tail", "id")
 
@@ -40,14 +42,11 @@ class Machine:
             (self.bin / name).symlink_to(found)
 
     def add(self, name: str, text: str) -> None:
-        path = self.bin / name
-        path.write_text(text)
-        path.chmod(0o755)
+        write_executable(self.bin / name, text)
 
     def add_venv(self) -> None:
         (self.folder / ".venv/bin").mkdir(parents=True)
-        self.add("python-of-venv", PYTHON)
-        (self.bin / "python-of-venv").rename(self.folder / ".venv/bin/python")
+        write_executable(self.folder / ".venv/bin/python", PYTHON)
 
     def run(self, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(

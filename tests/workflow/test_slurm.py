@@ -23,7 +23,7 @@ import yaml
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import MissingTool
 from qdisclab.emulation.machine import rootfs
-from tests import ROOT
+from tests import ROOT, write_executable
 from tests.workflow.plans import config
 from workflow import cluster, reproduce
 from workflow.plan import make_plan
@@ -98,9 +98,8 @@ class Slurm:
         self.conf.write_text(text)
         # Slurm's own variables do not reach the steps of a job, so the clients are told by name.
         for name in CLIENTS:
-            client = folder / "bin" / name
-            client.write_text(f'#!/bin/sh\nSLURM_CONF={self.conf} exec {shutil.which(name)} "$@"\n')
-            client.chmod(0o755)
+            text = f'SLURM_CONF={self.conf} exec {shutil.which(name)} "$@"'
+            write_executable(folder / "bin" / name, text)
         self.daemons: dict[str, subprocess.Popen[bytes]] = {}
 
     @property
@@ -376,20 +375,14 @@ def test_what_works_in_a_job_ends_with_the_jobs_script(tmp_path: Path) -> None:
     wait_for("Snakemake's end", lambda: not ended.exists(), 20)
 
 
-def fake(folder: Path, name: str, text: str) -> None:
-    path = folder / name
-    path.write_text(f"#!/bin/sh\n{text}\n")
-    path.chmod(0o755)
-
-
 def test_only_jobs_of_this_checkout_are_ended(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     name = cluster.prefix(tmp_path)
     assert name != cluster.prefix(tmp_path / "other")
-    fake(tmp_path, "squeue", f"cat {tmp_path}/jobs")
+    write_executable(tmp_path / "squeue", f"cat {tmp_path}/jobs")
     left = f"grep -v {name} {tmp_path}/jobs >{tmp_path}/left; mv {tmp_path}/left {tmp_path}/jobs"
-    fake(tmp_path, "scancel", f'echo "$@" >{tmp_path}/ended; {left}')
+    write_executable(tmp_path / "scancel", f'echo "$@" >{tmp_path}/ended; {left}')
     (tmp_path / "jobs").write_text(f"7 {name}_abc\n8 qdisc-lab-0_abc\n9_1 {name}_def\n10 other\n")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     assert cluster.cancel(name) == 2
@@ -404,10 +397,10 @@ def test_a_controller_that_does_not_answer_once_leaves_no_job_behind(tmp_path: P
     rule = 'rule figure:\n    output: "a"\n    shell: "touch {output}"\n'
     (tmp_path / "Snakefile").write_text(f'include: "{job}"\n{rule}')
     (tmp_path / "bin").mkdir()
-    fake(tmp_path / "bin", "sbatch", f"touch {tmp_path}/a; echo 7")
-    fake(tmp_path / "bin", "squeue", "echo '7|COMPLETED'")
+    write_executable(tmp_path / "bin/sbatch", f"touch {tmp_path}/a; echo 7")
+    write_executable(tmp_path / "bin/squeue", "echo '7|COMPLETED'")
     for refused in ("sacct", "scontrol", "sacctmgr"):
-        fake(tmp_path / "bin", refused, "exit 1")
+        write_executable(tmp_path / "bin" / refused, "exit 1")
     options = ["--executor", "slurm", "--jobs", "1", "--slurm-status-command", "squeue"]
     options += ["--slurm-status-attempts", "1000", "--seconds-between-status-checks", "1"]
     options += ["--slurm-init-seconds-before-status-checks", "1"]
@@ -422,8 +415,9 @@ def test_a_machine_without_slurm_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(MissingTool, match="there is no sbatch"):
         cluster.check()
-    fake(tmp_path, "sbatch", "exit 0")
-    fake(tmp_path, "sinfo", "echo 'Unable to contact slurm controller' >&2; exit 1")
+    write_executable(tmp_path / "sbatch", "exit 0")
+    silent = "echo 'Unable to contact slurm controller' >&2; exit 1"
+    write_executable(tmp_path / "sinfo", silent)
     with pytest.raises(MissingTool, match=r"Unable to contact.*scontrol ping"):
         cluster.check()
 

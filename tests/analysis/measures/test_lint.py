@@ -4,6 +4,8 @@ import copy
 import gzip
 import json
 from collections.abc import Callable
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any
 
@@ -89,11 +91,31 @@ def test_a_file_of_its_rig_has_no_finding(tmp_path: Path) -> None:
     ]  # fmt: skip
 
 
-def title(old: str, new: str) -> Callable[[dict[str, Any]], None]:
+Change = Callable[[dict[str, Any]], None]
+
+
+def put(value: object, *keys: Any) -> Change:
+    def change(told: dict[str, Any]) -> None:
+        reduce(getitem, keys[:-1], told)[keys[-1]] = value
+
+    return change
+
+
+def title(old: str, new: str) -> Change:
     def change(told: dict[str, Any]) -> None:
         told["metadata"]["TITLE"] = told["metadata"]["TITLE"].replace(old, new)
 
     return change
+
+
+NO_REMOTE = put({}, "metadata", "REMOTE_METADATA")
+SHORTCUT = put(20.0, "results", "Ping (ms) ICMP", 30)
+AROUND = put([90.0] * 20, "results", "TCP download BE", slice(20, 40))
+DEAD_PROBE = put([None] * STEPS, "results", "Ping (ms) UDP BE1")
+#: Without load the median is 56.8 ms, the least 50.5: under load 51 is no other path.
+ONE_SLOW_PING_BEFORE = put(
+    [50.5, *[56.8] * 4, 51.0, *[70.0] * (STEPS - 6)], "results", "Ping (ms) ICMP"
+)
 
 
 def another_qdisc(told: dict[str, Any]) -> None:
@@ -111,14 +133,6 @@ def cake_splits(told: dict[str, Any]) -> None:
     told["metadata"]["REMOTE_METADATA"]["router"]["EGRESS_INFO"]["qdiscs"][1]["name"] = "cake"
 
 
-def no_remote(told: dict[str, Any]) -> None:
-    told["metadata"]["REMOTE_METADATA"] = {}
-
-
-def shortcut(told: dict[str, Any]) -> None:
-    told["results"]["Ping (ms) ICMP"][30] = 20.0
-
-
 def hardly_shorter(told: dict[str, Any]) -> None:
     """A local path, of which a ping under load is 40 us faster: two minima of one RTT."""
     title("rtt:50ms ", "")(told)
@@ -126,26 +140,9 @@ def hardly_shorter(told: dict[str, Any]) -> None:
     told["results"]["Ping (ms) ICMP"] = [*ping[:30], 0.32, *ping[31:]]
 
 
-def one_slow_ping_before(told: dict[str, Any]) -> None:
-    """Without load the median is 56.8 ms, the least 50.5: under load 51 is no other path."""
-    told["results"]["Ping (ms) ICMP"] = [50.5, *[56.8] * 4, 51.0, *[70.0] * (STEPS - 6)]
-
-
-def around(told: dict[str, Any]) -> None:
-    told["results"]["TCP download BE"][20:40] = [90.0] * 20
-
-
 def idle_flows(told: dict[str, Any]) -> None:
     for name in ("TCP download BE", "TCP download BE2"):
         told["results"][name] = [value and 1.0 for value in told["results"][name]]
-
-
-def dead_probe(told: dict[str, Any]) -> None:
-    told["results"]["Ping (ms) UDP BE1"] = [None] * STEPS
-
-
-def failed(told: dict[str, Any]) -> None:
-    told["metadata"]["FAILED_RUNNERS"] = 2
 
 
 def no_offload_said(told: dict[str, Any]) -> None:
@@ -158,23 +155,23 @@ def no_offload_said(told: dict[str, Any]) -> None:
     [
         (another_qdisc, WRONG, "qdisc", "the name says codel; lan of router has htb, cake"),
         (title("qdisc:codel", "qdisc:ared"), WRONG, "qdisc", "says ared; lan of router has htb"),
-        (no_remote, UNKNOWN, "qdisc", "recorded: tbf; a router's were not recorded"),
+        (NO_REMOTE, UNKNOWN, "qdisc", "recorded: tbf; a router's were not recorded"),
         (superpackets, NOTE, "offloads", "lan of router, whose qdisc sees superpackets: generic"),
         (no_offload_said, WRONG, "offloads", "the name says none; on at lan of router"),
         (title("20Mbit", "50Mbit"), WRONG, "rate", "says 50 Mbit/s of download; lan of router"),
-        (around, WRONG, "goodput", "downloads move 45.5 Mbit/s, more than the 20 of lan"),
+        (AROUND, WRONG, "goodput", "downloads move 45.5 Mbit/s, more than the 20 of lan"),
         (idle_flows, NOTE, "goodput", "downloads move 2 Mbit/s of 20"),
         (title("50ms", "20ms"), WRONG, "RTT", "says 20 ms; without load 'Ping (ms) ICMP' is 50.5"),
-        (shortcut, WRONG, "RTT", "takes 50.5 ms or more without load, 20 with"),
+        (SHORTCUT, WRONG, "RTT", "takes 50.5 ms or more without load, 20 with"),
         (title("cc:cubic", "cc:bbr"), WRONG, "congestion control", "says bbr; the client's is"),
         (title("noecn", "ecn"), WRONG, "ECN", "says on; the client's tcp_ecn is 0"),
-        (dead_probe, WRONG, "series", "no value at all in 1 series: Ping (ms) UDP BE1"),
+        (DEAD_PROBE, WRONG, "series", "no value at all in 1 series: Ping (ms) UDP BE1"),
         (lambda told: told["results"].clear(), NOTE, "series", "none in the file"),
-        (failed, WRONG, "tools", "2 of its tools failed"),
+        (put(2, "metadata", "FAILED_RUNNERS"), WRONG, "tools", "2 of its tools failed"),
     ],
 )
 def test_each_way_to_be_another_rig_is_found(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None], level: str, about: str, said: str
+    tmp_path: Path, change: Change, level: str, about: str, said: str
 ) -> None:
     told = content()
     change(told)
@@ -188,14 +185,12 @@ def test_each_way_to_be_another_rig_is_found(
         title("20Mbit/10Mbit", "10Mbit/20Mbit"),  # up/down
         cake_splits,
         hardly_shorter,
-        one_slow_ping_before,
+        ONE_SLOW_PING_BEFORE,
         title("rtt:50ms", "rtt:multi"),
         title("qdisc:codel rtt:50ms rate:20Mbit/10Mbit cc:cubic ecn:noecn", ""),
     ],
 )
-def test_what_may_be_is_no_finding(
-    tmp_path: Path, change: Callable[[dict[str, Any]], None]
-) -> None:
+def test_what_may_be_is_no_finding(tmp_path: Path, change: Change) -> None:
     told = content()
     change(told)
     assert lint(read_rig(write(tmp_path / "x.flent.gz", told))) == []

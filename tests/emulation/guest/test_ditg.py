@@ -21,6 +21,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.run import execute
+from tests import write_executable
 
 PACKET = (
     "Flow>1 Seq>{seq} Src>10.0.1.1/1 Dest>10.0.4.2/2 txTime>0:0:11.5 rxTime>0:0:11.75 Size>172\n"
@@ -44,11 +45,6 @@ esac
 GRACE_S = 0.3
 
 
-def write_tool(path: Path, text: str) -> None:
-    path.write_text(text)
-    path.chmod(0o755)
-
-
 @pytest.fixture
 def ditg(guest_modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> ModuleType:
     """The module in a folder of the test's, with tools of the test's."""
@@ -59,8 +55,8 @@ def ditg(guest_modules: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
     packets = tmp_path / "packets"
     packets.write_text(PACKET.format(seq=1) + PACKET.format(seq=2))
-    write_tool(tmp_path / "ITGRecv", RECEIVER)
-    write_tool(tmp_path / "ITGDec", DECODER.format(packets=packets))
+    write_executable(tmp_path / "ITGRecv", RECEIVER)
+    write_executable(tmp_path / "ITGDec", DECODER.format(packets=packets))
     return module
 
 
@@ -115,7 +111,7 @@ def test_its_receiver_ends_with_the_test(control: ServerProxy, tmp_path: Path) -
 
 
 def test_a_receiver_that_does_not_start_is_told(control: ServerProxy, tmp_path: Path) -> None:
-    write_tool(tmp_path / "ITGRecv", "#!/bin/sh\nexit 3\n")
+    write_executable(tmp_path / "ITGRecv", "exit 3")
     answer = control.request_new_test(1, 200, "", False)
     assert answer == {"status": "Error", "message": "ITGRecv ended with 3"}
 

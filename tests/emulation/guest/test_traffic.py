@@ -10,6 +10,8 @@ from unittest import mock
 
 import pytest
 
+from tests import write_executable
+
 PING = """\
 PING 10.0.4.2 (10.0.4.2) 56(84) bytes of data.
 
@@ -66,11 +68,9 @@ def test_a_path_without_an_answer_is_refused(traffic: ModuleType) -> None:
 def test_only_tcp_flows_start_late(traffic: ModuleType, tmp_path: Path) -> None:
     said = tmp_path / "said"
     for name in ("sleep", "netperf"):
-        (tmp_path / name).write_text(f'#!/bin/sh\necho {name} "$@" >> {said}\n')
-        (tmp_path / name).chmod(0o755)
-    script = tmp_path / "jittered"
-    script.write_text(traffic.JITTER.format(jitter_us=50000).replace("/usr/bin/", f"{tmp_path}/"))
-    script.chmod(0o755)
+        write_executable(tmp_path / name, f'echo {name} "$@" >> {said}')
+    text = traffic.JITTER.format(jitter_us=50000).replace("/usr/bin/", f"{tmp_path}/")
+    script = write_executable(tmp_path / "jittered", text)
 
     def ran(*words: str) -> list[str]:
         said.write_text("")

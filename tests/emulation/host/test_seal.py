@@ -44,34 +44,14 @@ def _same_size_and_time(path: Path) -> None:
 
 
 def _another_inode(path: Path) -> None:
-    path.parent.chmod(0o755)
     path.unlink()
     path.write_text("xy")
     path.chmod(0o555)
-    path.parent.chmod(0o555)
-
-
-def _more_rights(path: Path) -> None:
-    path.chmod(0o777)
-
-
-def _gone(path: Path) -> None:
-    path.parent.chmod(0o755)
-    path.unlink()
-    path.parent.chmod(0o555)
 
 
 def _another_link(path: Path) -> None:
-    path.parent.chmod(0o755)
     path.with_name("link").unlink()
     path.with_name("link").symlink_to("/bin/sh")
-    path.parent.chmod(0o555)
-
-
-def _one_more(path: Path) -> None:
-    path.parent.chmod(0o755)
-    path.with_name("more\nlines").touch()
-    path.parent.chmod(0o555)
 
 
 @pytest.mark.parametrize(
@@ -79,10 +59,10 @@ def _one_more(path: Path) -> None:
     [
         (_same_size_and_time, "usr/bin/tc"),
         (_another_inode, "usr/bin/tc"),
-        (_more_rights, "usr/bin/tc"),
-        (_gone, "usr/bin/tc"),
+        (lambda path: path.chmod(0o777), "usr/bin/tc"),
+        (Path.unlink, "usr/bin/tc"),
         (_another_link, "usr/bin/link"),
-        (_one_more, r"usr/bin/more\nlines"),
+        (lambda path: path.with_name("more\nlines").touch(), r"usr/bin/more\nlines"),
     ],
 )
 def test_a_change_is_found_and_named(
@@ -90,7 +70,9 @@ def test_a_change_is_found_and_named(
 ) -> None:
     seal.check(folder)
     assert seal.is_intact(folder)
+    (folder / "usr/bin").chmod(0o755)
     change(folder / "usr/bin/tc")
+    (folder / "usr/bin").chmod(0o555)
     for contents in (False, True):
         with pytest.raises(DamagedCache) as caught:
             seal.check(folder, contents)

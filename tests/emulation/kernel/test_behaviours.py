@@ -5,6 +5,7 @@ import json
 import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
@@ -57,7 +58,7 @@ except ConnectionResetError:
 
 
 def trace(
-    folder: Path, era: str, case: str, segments: int, rtt: str = "50 ms",
+    folder: Path, era: str, case: str, segments: int = 8000, rtt: str = "50 ms",
     rate: str = "1 Gbit/s", cc: str = "reno", route: str = "initcwnd 10",
 ) -> pd.DataFrame:  # fmt: skip
     """What the host of `era` sends, a row per segment, as `peer.py` prints it."""
@@ -103,48 +104,6 @@ def quick(told: pd.DataFrame) -> int:
     return int((told["acks"] > 21_000).sum())
 
 
-@pytest.mark.parametrize(
-    ("switch", "base", "case", "segments", "rtt", "measure", "off", "on"),
-    [
-        # Two RTTs and two ticks of 4 ms at most, or 10 ms at least; ticks round up.
-        ("tlp_delack", "modern", "tail", 2, "1 ms", probed_ms, (2, 10), (10, 14)),
-        # RACK waits a quarter of the RTT for a segment that was overtaken; without it a probe of
-        # the tail is the first to say more.
-        ("no_rack", "modern", "ahead", 10, "50 ms", repaired_ms, (62, 70), (300, 600)),
-        ("fack", "modern+no_rack", "ahead", 10, "50 ms", repaired_ms, (300, 600), (50, 51)),
-        (
-            *("fack_reordering", "modern+no_rack", "ahead", 10, "50 ms", repaired_ms),
-            *((300, 600), (50, 51)),
-        ),
-        # A quarter of the RTT, in place of a timeout.
-        (
-            *("early_retransmit", "modern+no_rack", "three", 3, "50 ms", repaired_ms),
-            *((300, 600), (62, 75)),
-        ),
-        # Three acknowledgments in recovery are for one repair each, or for more.
-        ("prr_grow", "modern", "seven", 40, "50 ms", repairs, (3, 3), (4, 6)),
-        # After four acknowledgments of a hole they wait for each other.
-        ("no_sack_compression", "modern", "hole", 0, "50 ms", repeated, (4, 10), (20, 22)),
-        # Four segments after a hole was filled are acknowledged in pairs, or one by one.
-        ("quickack", "modern", "filled", 0, "50 ms", later, (2, 2), (4, 4)),
-        # Of 24 segments after a mark one, or 15, are acknowledged alone, the others in pairs.
-        ("quickack_ce", "modern", "marked", 0, "50 ms", quick, (12, 14), (19, 21)),
-    ],
-)
-def test_a_switch_restores_what_is_said_of_it(
-    tmp_path: Path, switch: str, base: str, case: str, segments: int, rtt: str,
-    measure: Callable[[pd.DataFrame], float], off: tuple[float, float], on: tuple[float, float],
-) -> None:  # fmt: skip
-    for era, (least, most) in ((base, off), (f"{base}+{switch}", on)):
-        assert least <= measure(trace(tmp_path, era, case, segments, rtt)) <= most, era
-
-
-def test_without_tail_loss_probes_a_timeout_is_the_first_to_act(tmp_path: Path) -> None:
-    told = trace(tmp_path, "modern+no_tlp", "tail", 2, "1 ms")
-    assert list(told["first"]) == [0]
-    assert repaired_ms(told) > 200
-
-
 def offered(told: pd.DataFrame) -> int:
     """The window that the host's SYN offers, in bytes."""
     return int(told["window"].iloc[0])
@@ -160,25 +119,39 @@ def beyond(told: pd.DataFrame) -> int:
     return int(((told["first"] > 2000) & (told["at_ms"] < 190)).sum())
 
 
+WIDE = {"route": "initcwnd 5000"}
 NARROW = {"rate": "4 Mbit/s", "route": "initcwnd 600"}
 CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
+TWO: dict[str, Any] = {"segments": 2, "rtt": "1 ms"}
+NONE, THREE, TEN = ({"segments": number} for number in (0, 3, 10))
 
 
 @pytest.mark.parametrize(
     ("switch", "base", "case", "setting", "measure", "off", "on"),
     [
+        # Two RTTs and two ticks of 4 ms at most, or 10 ms at least; ticks round up.
+        ("tlp_delack", "modern", "tail", TWO, probed_ms, (2, 10), (10, 14)),
+        # RACK waits a quarter of the RTT for a segment that was overtaken; without it a probe of
+        # the tail is the first to say more.
+        ("no_rack", "modern", "ahead", TEN, repaired_ms, (62, 70), (300, 600)),
+        ("fack", "modern+no_rack", "ahead", TEN, repaired_ms, (300, 600), (50, 51)),
+        ("fack_reordering", "modern+no_rack", "ahead", TEN, repaired_ms, (300, 600), (50, 51)),
+        # A quarter of the RTT, in place of a timeout.
+        ("early_retransmit", "modern+no_rack", "three", THREE, repaired_ms, (300, 600), (62, 75)),
+        # Three acknowledgments in recovery are for one repair each, or for more.
+        ("prr_grow", "modern", "seven", {"segments": 40}, repairs, (3, 3), (4, 6)),
+        # After four acknowledgments of a hole they wait for each other.
+        ("no_sack_compression", "modern", "hole", NONE, repeated, (4, 10), (20, 22)),
+        # Four segments after a hole was filled are acknowledged in pairs, or one by one.
+        ("quickack", "modern", "filled", NONE, later, (2, 2), (4, 4)),
+        # Of 24 segments after a mark one, or 15, are acknowledged alone, the others in pairs.
+        ("quickack_ce", "modern", "marked", NONE, quick, (12, 14), (19, 21)),
         # Half of the buffer, in whole segments of 1460 bytes.
         ("receive_buffer", "modern", "tail", {}, offered, (64_240, 64_240), (42_340, 42_340)),
         # 4 MB hold fewer segments: those of 963 in place of 1518 times 2763 bytes.
-        (
-            *("send_buffer", "modern", "tail", {"route": "initcwnd 5000"}, sent),
-            *((4000, 4300), (2500, 2800)),
-        ),
+        ("send_buffer", "modern", "tail", WIDE, sent, (4000, 4300), (2500, 2800)),
         # Segment by segment, 832 bytes and the payload each.
-        (
-            *("truesize", "modern+no_gso", "tail", {"route": "initcwnd 5000"}, sent),
-            *((2285, 2295), (1195, 1205)),
-        ),
+        ("truesize", "modern+no_gso", "tail", WIDE, sent, (2285, 2295), (1195, 1205)),
         # What was in the host's queue when the connection ended.
         ("small_queues", "modern+no_gso", "reset", NARROW, sent, (80, 100), (140, 160)),
         (
@@ -186,10 +159,7 @@ CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
             *((140, 160), (120, 135)),
         ),
         # Of 2290 that were acknowledged selectively each gives 832 bytes back, or none.
-        (
-            *("sacked_apart", "modern+no_gso", "gap", {"route": "initcwnd 5000"}, beyond),
-            *((900, 1200), (0, 0)),
-        ),
+        ("sacked_apart", "modern+no_gso", "gap", WIDE, beyond, (900, 1200), (0, 0)),
         # Six flights of congestion avoidance, from five segments on, an acknowledgment for each.
         ("count_acks", "modern", "avoidance", {}, sent, (10, 12), (6, 6)),
         # Slow start goes on, or has ended.
@@ -198,9 +168,15 @@ CUBIC = {"cc": "cubic", "route": "initcwnd 20"}
         ("cubic_jiffies", "modern", "train", CUBIC | {"rtt": "2500 us"}, sent, (40, 42), (20, 24)),
     ],
 )
-def test_a_switch_of_windows_and_buffers_restores_what_is_said_of_it(
-    tmp_path: Path, switch: str, base: str, case: str, setting: dict[str, str],
+def test_a_switch_restores_what_is_said_of_it(
+    tmp_path: Path, switch: str, base: str, case: str, setting: dict[str, Any],
     measure: Callable[[pd.DataFrame], float], off: tuple[float, float], on: tuple[float, float],
 ) -> None:  # fmt: skip
     for era, (least, most) in ((base, off), (f"{base}+{switch}", on)):
-        assert least <= measure(trace(tmp_path, era, case, 8000, **setting)) <= most, era
+        assert least <= measure(trace(tmp_path, era, case, **setting)) <= most, era
+
+
+def test_without_tail_loss_probes_a_timeout_is_the_first_to_act(tmp_path: Path) -> None:
+    told = trace(tmp_path, "modern+no_tlp", "tail", **TWO)
+    assert list(told["first"]) == [0]
+    assert repaired_ms(told) > 200

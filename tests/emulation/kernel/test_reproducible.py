@@ -7,6 +7,7 @@ import pytest
 
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import archive, builder, make, recipe
+from tests import write_executable
 
 VARIABLE = "QDISC_LAB_SLOW"
 
@@ -17,8 +18,7 @@ def test_a_build_does_not_see_what_kconfig_would_write_down(
     """As in `scripts/rustc-version.sh` and `scripts/pahole-version.sh` of Linux."""
     (tmp_path / "bin").mkdir()
     for name in ("rustc", "pahole"):
-        (tmp_path / "bin" / name).write_text("#!/bin/sh\necho 1.95.0\n")
-        (tmp_path / "bin" / name).chmod(0o755)
+        write_executable(tmp_path / "bin" / name, "echo 1.95.0")
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     (tmp_path / "Makefile").write_text(
         "versions:\n"

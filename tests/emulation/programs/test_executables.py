@@ -10,6 +10,7 @@ from qdisclab.emulation.errors import ConfigError, MissingTool
 from qdisclab.emulation.programs import executables, instructions
 from qdisclab.emulation.programs.guest_root import COMMANDS, WORK, GuestRoot
 from qdisclab.emulation.programs.taken import TakenFile, taken
+from tests import write_executable
 
 
 @pytest.fixture
@@ -132,8 +133,7 @@ def test_a_library_that_lacks_a_version(tmp_path: Path) -> None:
 def test_a_script_that_is_its_own_interpreter(tmp_path: Path) -> None:
     scripts = [tmp_path / name for name in ("one", "two", "self")]
     for script, interpreter in zip(scripts, ("two", "one", "self"), strict=True):
-        script.write_text(f"#!./{interpreter}\n")
-        script.chmod(0o755)
+        write_executable(script, f"#!./{interpreter}\n")
     for name in ("./one", "./self"):
         with pytest.raises(MissingTool, match=f"^{name}: is its own interpreter; name a program"):
             executables.check(host_with(*scripts), name)
@@ -190,8 +190,7 @@ def test_scripts_need_their_interpreter(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path)
     script = tmp_path / "x"
     for first in ("#!/bin/sh", "#!/usr/bin/env -S python3 -B", "#! /usr/bin/env python3"):
-        script.write_text(first + "\n")
-        script.chmod(0o755)
+        write_executable(script, first + "\n")
         assert script in executables.check(host_with(script), "./x")
     script.write_text("#!/usr/bin/env pythonnnn\n")
     with pytest.raises(MissingTool, match="its first line asks for pythonnnn, which the guest"):

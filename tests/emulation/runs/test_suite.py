@@ -15,7 +15,7 @@ from qdisclab.emulation.errors import ConfigError, GuestHung
 from qdisclab.emulation.runs import suite
 from qdisclab.emulation.runs.execution import Execution
 from qdisclab.emulation.runs.suite import VARIANTS, SuiteCase, SuiteRow, cases, includes, rows
-from tests import write_files
+from tests import write_executable, write_files
 
 NAMES = (
     "tcp/a.pkt",
@@ -218,8 +218,7 @@ def test_a_suite_in_a_guest(
         ("last.sh", "date +%S.%N | cut -c 3-6; exit 4"),
     ):  # fmt: skip
         interpreter = "python3" if name.endswith("py") else "bash"
-        Path(name).write_text(f"#!/usr/bin/env {interpreter}\n{text}\n")
-        Path(name).chmod(0o755)
+        write_executable(Path(name), f"#!/usr/bin/env {interpreter}\n{text}\n")
     words = ["suite", "tap.sh", "spin.py", "hang.sh", "last.sh", "--patience", "5"]
     assert cli.main([*words, "--output", "out"]) == 1
     said = capsys.readouterr().out.splitlines()

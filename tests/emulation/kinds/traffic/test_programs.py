@@ -18,7 +18,7 @@ from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.layer import Layer
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.runs.run import warnings_of
-from tests import studyfile
+from tests import studyfile, write_executable
 from tests.studyfile import Read, Refusal
 
 STUDY = studyfile.text(
@@ -45,10 +45,7 @@ STUDY = studyfile.text(
 
 @pytest.fixture
 def sender(study: Path) -> Path:
-    path = study / "sender.py"
-    path.write_text("#!/usr/bin/python3\n")
-    path.chmod(0o755)
-    return path
+    return write_executable(study / "sender.py", "#!/usr/bin/python3\n")
 
 
 def changed(old: str, new: str) -> str:
