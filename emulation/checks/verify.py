@@ -378,7 +378,8 @@ def other_code(old: dict[str, Any], new: dict[str, Any]) -> tuple[str, str] | No
 
 def compatible(old: Shipped, new: Shipped, measure: Measure) -> tuple[bool, list[str]]:
     """Return whether the cell of `old` could have given the values of `new`, and a note on each."""
-    seeds = [seed for seed in shipped_cell(old) if not seed.damaged]
+    cell = index(old.file.root, old.file.paper).cells[old.file.cell]
+    seeds = [seed for seed in map(Shipped.at, cell) if not seed.damaged]
     expected = [measure(seed.file) for seed in seeds]
     measured = beside(new, old, measure)
     if not (expected and measured):
@@ -420,11 +421,6 @@ def interval(unit: str, values: list[float]) -> tuple[float, float]:
         quantile = float(t.ppf((1 + LEVEL) / 2, count - 1))
         slack = max(slack, quantile * statistics.stdev(values) * math.sqrt(1 + 1 / count))
     return centre, slack
-
-
-def shipped_cell(run: Shipped) -> list[Shipped]:
-    """Return all seeds of the cell of `run`."""
-    return list(map(Shipped.at, index(run.file.root, run.file.paper).cells[run.file.cell]))
 
 
 def add_evidence(file: Path, verdicts: Iterable[Repetition]) -> None:

@@ -45,6 +45,7 @@ _ABSENT = re.compile(
 
 #: Environment variables that apt gets.
 _PROXIES = ("http_proxy", "https_proxy", "no_proxy")
+_ETC = Path("/etc/apt")
 
 
 class PrivateApt:
@@ -59,7 +60,7 @@ class PrivateApt:
         folder: Path,
         components: tuple[str, ...] = ("main",),
         suites: tuple[str, ...] = (),
-        etc: Path = Path("/etc/apt"),
+        etc: Path = _ETC,
     ) -> None:
         if shutil.which("apt-get") is None:
             todo = "run on Debian or in the container image: the Dockerfile makes one"
@@ -184,10 +185,10 @@ def _absent(names: Iterable[str]) -> MissingTool:
     return MissingTool(what, "the package sources of /etc/apt", todo)
 
 
-def mirrors(etc: Path = Path("/etc/apt")) -> tuple[str, ...]:
+def mirrors() -> tuple[str, ...]:
     """Return the addresses of the Debian mirrors that apt is set up with, each once."""
     addresses: dict[str, None] = {}
-    for name, text in _sources(etc).items():
+    for name, text in _sources(_ETC).items():
         for line in text.splitlines():
             if name.endswith(".list") or line.lower().startswith("uris:"):
                 addresses |= dict.fromkeys(re.findall(r"(?:https?|file):/\S+", line))

@@ -386,7 +386,7 @@ def _limit(limits: Limits) -> None:
         resource.setrlimit(which, (limit, limit))
 
 
-def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> bytes:
+def _filter(calls: Iterable[int]) -> bytes:
     """Return the program of a seccomp filter that lets `calls`, and `_FORMS` of others, through.
 
     The host's kernel (5.11 on) caches which calls are let through whatever their arguments: all but
@@ -407,7 +407,7 @@ def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> by
             (_LOAD, 0, 0, _ARGUMENTS + 8 * argument),
             (_AND, 0, 0, mask),
             *allowed,
-            (_RETURN, 0, 0, otherwise),
+            (_RETURN, 0, 0, _ERRNO | _NO_SUCH_CALL),
         ]
         code += [(_JUMP_IF_EQUAL, 0, len(body), number), *body]
     path = _ARGUMENTS + 8
@@ -418,7 +418,7 @@ def _filter(calls: Iterable[int], otherwise: int = _ERRNO | _NO_SUCH_CALL) -> by
         (_LOAD, 0, 0, path + 4),
         (_JUMP_IF_EQUAL, 0, 1, 0),
         (_RETURN, 0, 0, _ALLOW),
-        (_RETURN, 0, 0, otherwise),
+        (_RETURN, 0, 0, _ERRNO | _NO_SUCH_CALL),
     ]
     return b"".join(struct.pack("HBBI", *line) for line in code)
 

@@ -33,7 +33,8 @@ def _add(rows: "Rows", place: tuple[Any, ...], body: bytes) -> None:
     if _PACKETS64 in counted:
         (packets,) = struct.unpack("<Q", counted[_PACKETS64])
     queue = _QUEUE.unpack_from(counted[_QUEUED])
-    names = (f"{handle >> 16:x}:", "root" if parent == 0xFFFFFFFF else _classid(parent))
+    above = "root" if parent == 0xFFFFFFFF else f"{parent >> 16:x}:{parent & 0xFFFF:x}"
+    names = (f"{handle >> 16:x}:", above)
     rows.add((*place, kind, *names, sent_bytes, packets, *queue))
     about = KINDS.get(kind)
     if about is None or _APP not in counted:
@@ -43,10 +44,6 @@ def _add(rows: "Rows", place: tuple[Any, ...], body: bytes) -> None:
             rows.add_value(f"{kind}_{column}", value)
     elif about.counters:
         rows.add_struct(f"{kind}_", about.counters, counted[_APP], about.parts)
-
-
-def _classid(number: int) -> str:
-    return f"{number >> 16:x}:{number & 0xFFFF:x}"
 
 
 _FORM = "qdisc[:INTERVAL][:NODE [INTERFACE]]"
