@@ -6,19 +6,16 @@ import io
 import json
 import stat
 import tarfile
-import threading
 from collections.abc import Iterator
 from dataclasses import replace
-from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
-from urllib.parse import unquote
 
 import pytest
 
 from qdisclab.emulation.errors import ConfigError, MissingTool
 from qdisclab.emulation.host import debs, lock
 from qdisclab.emulation.host.debs import Deb, Sources
+from tests.serving import serving
 
 CLOSED = "http://127.0.0.1:9"  # nobody listens there
 
@@ -72,17 +69,8 @@ def tree(tmp_path: Path) -> Path:
 @pytest.fixture
 def server(tree: Path) -> Iterator[tuple[str, list[str]]]:
     """The address of a server of `tree`, and the paths that it was asked for."""
-    asked: list[str] = []
-
-    class Handler(SimpleHTTPRequestHandler):
-        def log_message(self, *about: object) -> None:
-            asked.append(unquote(self.path))
-
-    running = HTTPServer(("127.0.0.1", 0), partial(Handler, directory=str(tree)))
-    threading.Thread(target=running.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{running.server_port}", asked
-    running.shutdown()
-    running.server_close()
+    with serving(tree) as server:
+        yield server
 
 
 def put(path: Path, content: bytes) -> None:

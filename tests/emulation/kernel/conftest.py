@@ -61,8 +61,8 @@ def recipe_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty cache, and no tools but those that the tiny tree needs."""
+def cache(tmp_path: Path, recipe_dir: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """An empty cache beside the recipe, and no tools but those that the tiny tree needs."""
     monkeypatch.setattr(make, "check_tools", lambda: None)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     return cache_dir("kernel")

@@ -7,11 +7,8 @@ import json
 import os
 import shutil
 import tarfile
-import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
-from http.server import HTTPServer, SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -26,6 +23,7 @@ from qdisclab.emulation.host.debs import Deb
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import archive, builder, make, recipe as recipes
 from tests import write_files
+from tests.serving import serving
 
 SOURCE = "5" * 64
 
@@ -49,7 +47,7 @@ def recipe_dir(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.fixture
-def built(tmp_path: Path, recipe_dir: Path) -> kernel.Kernel:
+def built(tmp_path: Path, cache: Path) -> kernel.Kernel:
     """A kernel as a build leaves it in a cache, of a compiler that this machine does not have."""
     inputs = recipes.inputs(recipes.load("6.12"), "gcc 3", make.SETTINGS)
     place = tmp_path / "built" / recipes.digest(SOURCE, inputs)
@@ -95,7 +93,7 @@ def contents(file: Path) -> dict[str, bytes | tarfile.TarInfo]:
 
 
 def test_packed_and_fetched_it_is_the_same_kernel(
-    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+    built: kernel.Kernel, tmp_path: Path, cache: Path
 ) -> None:
     file = tmp_path / "kernel.tar.gz"
     digest = archive.pack(built, file)
@@ -117,7 +115,7 @@ def test_packed_and_fetched_it_is_the_same_kernel(
 
 
 def test_without_a_digest_that_of_the_recipe_is_wanted(
-    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+    built: kernel.Kernel, tmp_path: Path, recipe_dir: Path
 ) -> None:
     file = tmp_path / "kernel.tar.xz"
     digest = archive.pack(built, file)
@@ -128,9 +126,7 @@ def test_without_a_digest_that_of_the_recipe_is_wanted(
     assert archive.fetch(str(file), None).digest == built.digest
 
 
-def test_of_several_kernels_one_is_fetched(
-    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
-) -> None:
+def test_of_several_kernels_one_is_fetched(built: kernel.Kernel, tmp_path: Path) -> None:
     file = tmp_path / "kernels.tar.xz"
     digest = archive.pack(built, file, replace(built, series="7.2"))
     assert {name.partition("/")[0] for name in contents(file)} == {"6.12", "7.2"}
@@ -152,7 +148,7 @@ def test_a_damaged_kernel_is_not_packed(built: kernel.Kernel, tmp_path: Path) ->
 
 
 def test_other_bytes_are_refused_before_they_are_unpacked(
-    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path
+    built: kernel.Kernel, tmp_path: Path, cache: Path
 ) -> None:
     file = tmp_path / "kernel.tar.gz"
     digest = archive.pack(built, file)
@@ -177,12 +173,7 @@ def test_other_bytes_are_refused_before_they_are_unpacked(
     ],
 )
 def test_another_kernel_is_refused(
-    built: kernel.Kernel,
-    tmp_path: Path,
-    cache: Path,
-    recipe_dir: Path,
-    change: Change,
-    message: str,
+    built: kernel.Kernel, tmp_path: Path, cache: Path, change: Change, message: str
 ) -> None:
     file = tmp_path / "kernel.tar.gz"
     archive.pack(built, file)
@@ -226,7 +217,6 @@ def test_hostile_entries_are_refused(
     built: kernel.Kernel,
     tmp_path: Path,
     cache: Path,
-    recipe_dir: Path,
     name: str,
     content: bytes | tarfile.TarInfo,
     message: str,
@@ -243,9 +233,7 @@ def test_hostile_entries_are_refused(
 @pytest.mark.parametrize(
     "text", [b"", b"no archive", gzip.compress(b"no tar", mtime=0), b"\x1f\x8b\x08"]
 )
-def test_what_is_no_archive_is_refused(
-    tmp_path: Path, cache: Path, recipe_dir: Path, text: bytes
-) -> None:
+def test_what_is_no_archive_is_refused(tmp_path: Path, cache: Path, text: bytes) -> None:
     file = tmp_path / "kernel.tar.gz"
     file.write_bytes(text)
     with pytest.raises(KernelBuildError, match=r"not a packed kernel \([^\n]*\); make one"):
@@ -255,7 +243,7 @@ def test_what_is_no_archive_is_refused(
 
 
 def test_a_full_disk_is_told_as_such(
-    tmp_path: Path, cache: Path, recipe_dir: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def full(source: Any, target: Any) -> None:
         raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
@@ -266,30 +254,12 @@ def test_a_full_disk_is_told_as_such(
         archive.fetch(str(tmp_path / "kernel.tar.gz"), "0")
 
 
-@pytest.fixture
-def served(tmp_path: Path) -> Iterator[str]:
-    """The address of a server of the files in `tmp_path`."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_: object) -> None:
-            pass
-
-    with HTTPServer(("127.0.0.1", 0), partial(Quiet, directory=str(tmp_path))) as server:
-        thread = threading.Thread(target=server.serve_forever)
-        thread.start()
-        yield f"http://127.0.0.1:{server.server_port}"
-        server.shutdown()
-        thread.join()
-
-
-def test_from_a_server(
-    built: kernel.Kernel, tmp_path: Path, cache: Path, recipe_dir: Path, served: str
-) -> None:
+def test_from_a_server(built: kernel.Kernel, tmp_path: Path) -> None:
     digest = archive.pack(built, tmp_path / "kernel.tar.gz")
-    got = archive.fetch(f"{served}/kernel.tar.gz", digest)
-    assert got.digest == built.digest
-    with pytest.raises(KernelBuildError, match="cannot be read: File not found"):
-        archive.fetch(f"{served}/other.tar.gz", digest)
+    with serving(tmp_path) as (server, _):
+        assert archive.fetch(f"{server}/kernel.tar.gz", digest).digest == built.digest
+        with pytest.raises(KernelBuildError, match="cannot be read: File not found"):
+            archive.fetch(f"{server}/other.tar.gz", digest)
 
 
 @pytest.mark.kernel

@@ -264,7 +264,7 @@ def test_release(tmp_path: Path) -> None:
 
 
 @needs_make
-def test_build_and_find(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_build_and_find(tarball: Path, cache: Path) -> None:
     steps: list[str] = []
     made = builds.build(
         "6.12",
@@ -310,7 +310,7 @@ def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cac
 
 @needs_make
 def test_options_of_the_users_own_are_another_kernel(
-    recipe_dir: Path, tarball: Path, cache: Path, tmp_path: Path
+    tarball: Path, cache: Path, tmp_path: Path
 ) -> None:
     plain = builds.build("6.12", tarball)
     config = tmp_path / "my.config"
@@ -368,7 +368,7 @@ def test_failed_build_names_its_log_and_leaves_no_kernel(
 
 
 @needs_make
-def test_patch_with_fuzz_is_refused(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
+def test_patch_with_fuzz_is_refused(tmp_path: Path, cache: Path) -> None:
     tarball = make_tarball(tmp_path, "good, but other\n")
     with pytest.raises(KernelBuildError, match=r"6\.12/one\.patch does not apply"):
         builds.build("6.12", tarball)
@@ -386,7 +386,7 @@ def test_option_that_does_not_take(
 
 
 @needs_make
-def test_interrupted_build_leaves_no_kernel(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_interrupted_build_leaves_no_kernel(tarball: Path, cache: Path) -> None:
     def interrupt(step: str, done: float) -> None:
         if step == "compile":
             raise KeyboardInterrupt
@@ -398,7 +398,7 @@ def test_interrupted_build_leaves_no_kernel(recipe_dir: Path, tarball: Path, cac
 
 
 @needs_make
-def test_what_a_killed_build_left_is_removed(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_what_a_killed_build_left_is_removed(tarball: Path, cache: Path) -> None:
     stale = cache / ".build-killed/result"
     stale.mkdir(parents=True)
     (stale / "linux").write_text("half")
@@ -408,7 +408,7 @@ def test_what_a_killed_build_left_is_removed(recipe_dir: Path, tarball: Path, ca
 
 @needs_make
 def test_cache_in_a_folder_that_make_refuses(
-    recipe_dir: Path, tarball: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    tarball: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(cache / "with a space"))
     spaced = cache_dir("kernel")
@@ -418,7 +418,7 @@ def test_cache_in_a_folder_that_make_refuses(
 
 
 @needs_make
-def test_second_build_waits_for_the_first(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_second_build_waits_for_the_first(tarball: Path, cache: Path) -> None:
     inside = threading.Event()
     steps: list[str] = []
     made: list[builds.Kernel] = []
@@ -448,7 +448,7 @@ def test_source_of_another_series(recipe_dir: Path, tarball: Path, cache: Path) 
         builds.build("6.13", tarball)
 
 
-def test_no_source(recipe_dir: Path, tmp_path: Path, cache: Path) -> None:
+def test_no_source(tmp_path: Path, cache: Path) -> None:
     with pytest.raises(KernelBuildError, match="no source is known"):
         builds.build("6.12")
     with pytest.raises(KernelBuildError, match="no such file"):
