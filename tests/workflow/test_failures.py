@@ -13,8 +13,7 @@ from typing import Any
 import pytest
 
 from qdisclab.emulation.errors import INTERRUPTED
-from tests import ROOT
-from tests.emulate.test_failures import fake_kernel
+from tests import ROOT, write_executable
 from tests.emulate.waiting import wait_for
 from workflow import progress, reproduce
 
@@ -78,7 +77,7 @@ def test_a_reproduce_all_that_sets_up_ends_what_it_does(checkout: Path, shielded
     (checkout / "workflow/constraints.txt").touch()
     # It says that it goes on when it does: a shell that is about to start it would lose a signal.
     slow_pip = 'if [ "$2" = pip ]; then (sleep 0.5; echo $$ >going) & exec sleep 300; fi'
-    fake_kernel(checkout / ".venv/bin/python", slow_pip)
+    write_executable(checkout / ".venv/bin/python", slow_pip)
     with subprocess.Popen(
         ["./reproduce-all", "--setup-only"], cwd=checkout, stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -96,8 +95,8 @@ def test_a_machine_without_slurm_is_told_before_a_kernel_is_built(checkout: Path
     (checkout / ".venv/bin").mkdir(parents=True)
     for name in ("pyproject.toml", "workflow/constraints.txt"):
         (checkout / name).touch()
-    fake_kernel(checkout / ".venv/bin/python", '[ "$2" != workflow.cluster ] || exit 3')
-    fake_kernel(checkout / ".venv/bin/emulate", "touch built")
+    write_executable(checkout / ".venv/bin/python", '[ "$2" != workflow.cluster ] || exit 3')
+    write_executable(checkout / ".venv/bin/emulate", "touch built")
     done = reproduce_all(checkout, "--emulate", "--profile", "slurm")
     assert done.returncode == 3
     assert not (checkout / "built").exists()
@@ -129,7 +128,7 @@ def test_results_that_cannot_be_written_are_told(checkout: Path) -> None:
 @pytest.mark.parametrize("place", ["results", ".snakemake"])
 def test_what_is_no_folder_to_write_to_is_told(checkout: Path, place: str, word: str) -> None:
     (checkout / ".venv/bin").mkdir(parents=True)
-    fake_kernel(checkout / ".venv/bin/python", "exit 0")
+    write_executable(checkout / ".venv/bin/python", "exit 0")
     (checkout / place).touch()
     done = reproduce_all(checkout, word)
     assert done.returncode == 1
@@ -139,7 +138,7 @@ def test_what_is_no_folder_to_write_to_is_told(checkout: Path, place: str, word:
 
 def test_results_without_room_are_told(checkout: Path) -> None:
     (checkout / "bin").mkdir()
-    fake_kernel(checkout / "bin/df", "echo Avail; echo 51200")
+    write_executable(checkout / "bin/df", "echo Avail; echo 51200")
     environment = {**os.environ, "PATH": f"{checkout}/bin:{os.environ['PATH']}"}
     done = subprocess.run(
         ["./reproduce-all", "--setup-only"], cwd=checkout, capture_output=True, text=True,
