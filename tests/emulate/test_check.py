@@ -1,6 +1,5 @@
 """`emulate check` finds what would only be refused when a run begins."""
 
-import shutil
 from pathlib import Path
 
 import pytest
@@ -107,14 +106,6 @@ def test_rules_and_measures_are_checked(
         path.write_text(path.read_text().replace(old, new))
     assert main(["check", str(tmp_path / "mine")]) == (ConfigError.exit_status if said else 0)
     assert said in capsys.readouterr().err
-
-
-def test_a_file_of_a_study_that_has_the_name_of_another(
-    root: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    shutil.copytree(root / "studies/links", tmp_path / "links")
-    assert main(["check", str(tmp_path / "links/study.yaml")]) == ConfigError.exit_status
-    assert "has the name of the study in" in capsys.readouterr().err
 
 
 def test_own_ones_are_known_by_the_variable_too(

@@ -1,6 +1,7 @@
 import argparse
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -314,33 +315,6 @@ def test_a_folder_of_linux_is_no_built_kernel(
     assert f"'{tree}' is not a kernel series" in capsys.readouterr().err
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (("--era", "2014", "--era", "2013"), "argument --era: is given twice; leave one of them"),
-        (("--kernel", "6.12", "--kernel", "7.2"), "argument --kernel: is given twice; leave one"),
-        (("--length", "20", "--length", "30"), "argument --length: is given twice; leave one"),
-        (("--seed", "1.5"), "argument --seed: '1.5' is not a whole number"),
-    ],
-)
-def test_what_run_cannot_take_is_refused(
-    words: tuple[str, ...], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    with pytest.raises(SystemExit, match="2"):
-        cli.main(["run", "gbw2015/rrul", "--dry-run", *words])
-    assert said in capsys.readouterr().err
-
-
-def test_values_that_no_part_of_a_sweep_has_together_are_told(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
-    words = ["--link", "5/20", "--qdisc", "bfifo_64k", "--dry-run"]
-    assert cli.main(["run", "bbr2016/uploads", *words]) == ConfigError.exit_status
-    assert "bbr2016/uploads: its sweep has none of these values together; see" in (
-        capsys.readouterr().err
-    )
-
-
 @pytest.mark.parametrize("name", ["~nosuchuser/x", "x" * 300, f"{'x' * 300}/y", f"a/{'x' * 300}"])
 @pytest.mark.parametrize("command", ["list", "check", "run"])
 def test_what_is_no_study_is_an_error_of_two_lines_at_most(
@@ -357,8 +331,9 @@ def test_a_study_with_the_name_of_another_is_told_so(
 ) -> None:
     folder = tmp_path / "gbw2015"
     folder.mkdir()
-    (folder / "study.yaml").touch()
-    for words in (["list", str(folder)], ["check", str(folder)], ["check", f"{folder}/rrul"]):
+    shutil.copy(studies.SHIPPED / "gbw2015/study.yaml", folder)
+    named = [str(folder), f"{folder}/study.yaml", f"{folder}/rrul"]
+    for words in (["list", named[0]], *(["check", name] for name in named)):
         assert cli.main(words) == 2
         assert "has the name of the study in " in capsys.readouterr().err
     monkeypatch.setenv(studies.VARIABLE, str(folder))
@@ -383,6 +358,9 @@ def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> No
     assert figure["parameters"]["paper"] == name
 
 
+RRUL = ("run", "gbw2015/rrul", "--dry-run")
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -392,9 +370,17 @@ def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> No
             "is a run, not an experiment; write gbw2015/rrul and choose by --link, --qdisc, ",
         ),
         (["list", "--kernel"], "unrecognized arguments: --kernel; see 'emulate list --help'"),
+        ([*RRUL, "--era", "2014", "--era", "2013"], "argument --era: is given twice; leave one of"),
+        ([*RRUL, "--kernel", "7.2", "--kernel", "7.3"], "argument --kernel: is given twice; leave"),
+        ([*RRUL, "--length", "20", "--length", "30"], "argument --length: is given twice; leave"),
+        ([*RRUL, "--seed", "1.5"], "argument --seed: '1.5' is not a whole number"),
+        (
+            ["run", "bbr2016/uploads", "--link", "5/20", "--qdisc", "bfifo_64k", "--dry-run"],
+            "bbr2016/uploads: its sweep has none of these values together; see",
+        ),
     ],
 )
-def test_what_is_near_an_experiment_is_told(
+def test_what_cannot_be_asked_for_is_told(
     words: list[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:

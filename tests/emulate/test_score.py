@@ -27,6 +27,10 @@ from qdisclab.emulation.runs.run import Result, execute
         (["codel", "--cc", "cubik"], "cubik"),
         (["codel", "--kernel", "9.9"], "9.9"),
         (["codel", "--jobs", "0"], "--jobs"),
+        (["cake", "cake"], "'cake' is named twice"),
+        (["cake", "--cc", ""], "--cc: names no congestion control"),
+        (["cake", "--record", "nowhere/known.csv"], "its folder does not exist"),
+        (["cake", "--record", "README.md"], "README.md: not a table of scores"),
     ],
 )
 def test_bad_input_is_a_line(
@@ -132,19 +136,3 @@ def test_a_known_number_comes_out_again(tmp_path: Path) -> None:
         pytest.skip(f"the known ones are of {row['kernel']} and {row['guest']}, not {made_of}")
     assert ours["value"] == row["value"]
     assert read_json(result.provenance)["data_sha256"] == row["data_sha256"]
-
-
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["cake", "cake"], "'cake' is named twice"),
-        (["cake", "--cc", ""], "--cc: names no congestion control"),
-        (["cake", "--record", "nowhere/known.csv"], "its folder does not exist"),
-        (["cake", "--record", "README.md"], "README.md: not a table of scores"),
-    ],
-)
-def test_mistakes_are_told_before_the_runs(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert cli.main(["score", *words]) != 0
-    assert said in capsys.readouterr().err

@@ -137,28 +137,24 @@ def test_what_each_test_has_to_have() -> None:
 # --- losses ---------------------------------------------------------------------------------------
 
 
-def test_what_is_lost_there_and_not_what_is_lost_on_the_way_back(tmp_path: Path) -> None:
-    there = [packet(0, 0), lost(1, 1, "up"), packet(2, 2), packet(3, 3)]
-    assert loss_of(tmp_path, there) == Loss(4, 1)
-    back = [packet(0, 0), lost(1, 1, "down"), packet(2, 2), packet(3, 3)]
-    assert loss_of(tmp_path, back) == Loss(4, 0)
-    either = [packet(0, 0), lost(1, 1, "up"), lost(2, 2, "down"), packet(3, 3)]
-    assert loss_of(tmp_path, either) == Loss(4, 1)
-
-
-def test_a_loss_of_no_known_way_is_one(tmp_path: Path) -> None:
-    packets = [packet(0, 0), packet(1, 1, lost=True), packet(2, 2, lost=False)]
-    assert loss_of(tmp_path, packets) == Loss(3, 1)
-
-
-def test_sequence_numbers_that_are_not_there_are_lost(tmp_path: Path) -> None:
-    packets = [packet(7, 0), packet(10, 1), packet(9, 2), packet(9, 2.5)]
-    assert loss_of(tmp_path, packets) == Loss(4, 1)  # 8; 9 came twice
-
-
-def test_the_whole_test_counts(tmp_path: Path) -> None:
-    packets = [packet(0, -5), packet(2, 0.0), packet(4, LENGTH), packet(6, LENGTH + 5)]
-    assert loss_of(tmp_path, packets) == Loss(7, 3)
+@pytest.mark.parametrize(
+    ("packets", "loss"),
+    [
+        ([packet(0, 0), lost(1, 1, "up"), packet(2, 2), packet(3, 3)], Loss(4, 1)),
+        ([packet(0, 0), lost(1, 1, "down"), packet(2, 2), packet(3, 3)], Loss(4, 0)),
+        ([packet(0, 0), lost(1, 1, "up"), lost(2, 2, "down"), packet(3, 3)], Loss(4, 1)),
+        # of no known way
+        ([packet(0, 0), packet(1, 1, lost=True), packet(2, 2, lost=False)], Loss(3, 1)),
+        # 8 is not there; 9 came twice
+        ([packet(7, 0), packet(10, 1), packet(9, 2), packet(9, 2.5)], Loss(4, 1)),
+        # the whole test counts
+        ([packet(0, -5), packet(2, 0.0), packet(4, LENGTH), packet(6, LENGTH + 5)], Loss(7, 3)),
+    ],
+)
+def test_what_is_lost_there_and_not_what_is_lost_on_the_way_back(
+    tmp_path: Path, packets: list[dict[str, Any]], loss: Loss
+) -> None:
+    assert loss_of(tmp_path, packets) == loss
 
 
 def test_a_call_of_which_nothing_arrives_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,6 @@
 """Tests of packets, sensitivity and ecn on runs that were made up."""
 
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -40,8 +41,12 @@ def files(root: Path) -> list[RunFile]:
     )  # fmt: skip
 
 
-def test_packets_have_delays_in_ms_and_fates(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
+@pytest.fixture
+def file(files: list[RunFile]) -> RunFile:
+    return files[0]
+
+
+def test_packets_have_delays_in_ms_and_fates(file: RunFile) -> None:
     table = packets.read_packets(file)
     assert len(table) == 50 * 60
     dropped = table["fate"] == "dropped"
@@ -53,16 +58,14 @@ def test_packets_have_delays_in_ms_and_fates(root: Path) -> None:
     np.testing.assert_allclose(pairs["rtt_ms"], 100 + pairs["queuing_ms"])
 
 
-def test_goodput_is_of_whole_intervals(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
+def test_goodput_is_of_whole_intervals(file: RunFile) -> None:
     values = packets.goodput_intervals(file)
     assert values.shape == (12,)
     assert values.mean() == pytest.approx(8.9, abs=0.05)
     assert packets.goodput_intervals(file, 25).shape == (2,)  # the last 10 s are no whole one
 
 
-def test_a_run_without_its_table_is_an_error(root: Path, tmp_path: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
+def test_a_run_without_its_table_is_an_error(file: RunFile, tmp_path: Path) -> None:
     (tmp_path / "seed-001.json").write_text(file.provenance.read_text())
     data, provenance = tmp_path / file.data.name, tmp_path / file.provenance.name
     alone = replace(file, data=data, provenance=provenance)
@@ -175,15 +178,7 @@ def test_a_ratio_agrees_within_what_repetitions_differ_by(
     assert (None if pd.isna(row["agrees"]) else row["agrees"]) is agrees
 
 
-def test_a_damaged_table_of_ratios_is_an_error(tmp_path: Path) -> None:
-    path = tmp_path / "ratios.csv"
-    path.write_text("flows_per_sender,aqm,ratio\n1,codel,-1\n")
-    with pytest.raises(DataError, match="not a table of ratios"):
-        ecn.read_ratios(path)
-
-
-def test_what_claims_are_about(root: Path) -> None:
-    (file, _) = find_runs(root, PAPER, "flows_4", eras="2013", qdiscs=["codel_5ms"])
+def test_what_claims_are_about(file: RunFile) -> None:
     values = measure(file)
     assert values["queuing_tail_ms"] == pytest.approx(
         values["queuing_p90_ms"] - values["queuing_p10_ms"]
@@ -257,13 +252,22 @@ def test_printed_medians_stand_beside_their_boxes(wireless: dict[str, RunFile]) 
     assert list(np.asarray(marks.get_ydata())) == [440, 530]
 
 
-def test_a_damaged_table_of_medians_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "medians.csv"
-    with pytest.raises(EmulationError, match=r"medians\.csv: no such file"):
-        sensitivity.read_medians(path)
-    path.write_text("quantity,flows,aqm,low,high\nrumour,4,codel,1,2\n")
-    with pytest.raises(DataError, match="not a table of medians"):
-        sensitivity.read_medians(path)
+@pytest.mark.parametrize(
+    ("read", "name", "text"),
+    [
+        (ecn.read_ratios, "ratios", "flows_per_sender,aqm,ratio\n1,codel,-1\n"),
+        (sensitivity.read_medians, "medians", "quantity,flows,aqm,low,high\nx,4,codel,1,2\n"),
+    ],
+)
+def test_a_damaged_table_is_refused(
+    tmp_path: Path, read: Callable[[Path], pd.DataFrame], name: str, text: str
+) -> None:
+    path = tmp_path / "table.csv"
+    with pytest.raises(EmulationError, match=r"table\.csv: no such file"):
+        read(path)
+    path.write_text(text)
+    with pytest.raises(DataError, match=f"not a table of {name}"):
+        read(path)
 
 
 OWN = """\
