@@ -132,7 +132,7 @@ def test_modules_that_do_not_fit_another_kernel_are_named(
 
 @pytest.mark.kernel
 def test_modules_that_are_ready_need_no_compiler(
-    root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """All of the product's, as in an image: its last stage has no gcc."""
     found = ready.identity("modules", None)

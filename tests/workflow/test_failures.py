@@ -150,7 +150,7 @@ def test_results_without_room_are_told(checkout: Path) -> None:
 
 
 def test_what_failed_is_named_and_the_rest_goes_on(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     profile = (ROOT / "workflow/profiles/local/config.yaml").read_text()
     assert re.search(r"^keep-going: true", profile, re.MULTILINE)

@@ -179,7 +179,7 @@ def test_a_figure_of_a_study_in_the_working_directory_needs_no_study_named(
 
 
 def test_where_no_run_of_it_is_the_folder_is_named_that_was_searched(
-    mine: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+    mine: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.rmtree(mine / "data/mine")
     with pytest.raises(ConfigError, match=rf"^{mine}/data: there is no run of mine/fig1"):

@@ -446,9 +446,7 @@ def test_a_sentence_says_what_was_measured(of: dict[str, str], value: str, words
     assert told == f"{words}, x = 4: least 1 with codel, most 3 with pie."
 
 
-def test_measured_values_count_once_and_settings_do_not(
-    results: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_measured_values_count_once_and_settings_do_not(results: Path) -> None:
     figures = gallery.collect(results)
     once = report.counted(figures)
     fitted = [replace(of, summary=replace(of.summary, section="Fitted")) for of in figures]

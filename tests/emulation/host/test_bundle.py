@@ -95,7 +95,7 @@ def alter(file: Path) -> None:
 
 @pytest.mark.parametrize("damage", [truncate, alter, Path.unlink])
 def test_a_damaged_bundle_is_refused_and_leaves_nothing(
-    install: Install, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, damage: Callable[[Path], Any]
+    install: Install, tmp_path: Path, damage: Callable[[Path], Any]
 ) -> None:
     root = rootfs.locked()
     damage(install(f"rootfs/{root.digest}"))

@@ -56,9 +56,7 @@ def test_a_folder_belongs_to_who_holds_its_lock(tmp_path: Path) -> None:
     assert not list(tmp_path.iterdir())
 
 
-def test_what_another_machine_left_goes_after_a_day(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_what_another_machine_left_goes_after_a_day(tmp_path: Path) -> None:
     left = tmp_path / "guest-other-x"
     left.mkdir()
     lock = left.with_suffix(".lock")

@@ -22,8 +22,8 @@ from workflow import train
 
 
 @pytest.fixture
-def tarball(tmp_path: Path) -> Path:
-    """A kernel's source, of two files."""
+def tarball(tmp_path: Path, cache: Path) -> Path:
+    """A kernel's source, of two files, and an empty cache."""
     return make_tarball(tmp_path, "good\n")
 
 
@@ -264,7 +264,7 @@ def test_release(tmp_path: Path) -> None:
 
 
 @needs_make
-def test_build_and_find(tarball: Path, cache: Path) -> None:
+def test_build_and_find(tarball: Path) -> None:
     steps: list[str] = []
     made = builds.build(
         "6.12",
@@ -298,7 +298,7 @@ def test_build_and_find(tarball: Path, cache: Path) -> None:
 
 
 @needs_make
-def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path) -> None:
     before = builds.build("6.12", tarball)
     (recipe_dir / "config/a.config").write_text("CONFIG_A=y\nCONFIG_B=y\n")
     assert builds.find("6.12") is None
@@ -309,9 +309,7 @@ def test_a_changed_option_is_another_kernel(recipe_dir: Path, tarball: Path, cac
 
 
 @needs_make
-def test_options_of_the_users_own_are_another_kernel(
-    tarball: Path, cache: Path, tmp_path: Path
-) -> None:
+def test_options_of_the_users_own_are_another_kernel(tarball: Path, tmp_path: Path) -> None:
     plain = builds.build("6.12", tarball)
     config = tmp_path / "my.config"
     config.write_text("# why\nCONFIG_B=y\nCONFIG_C=y # 7.2..\n")
@@ -376,7 +374,7 @@ def test_patch_with_fuzz_is_refused(tmp_path: Path, cache: Path) -> None:
 
 @needs_make
 def test_option_that_does_not_take(
-    recipe_dir: Path, tarball: Path, cache: Path, monkeypatch: pytest.MonkeyPatch
+    recipe_dir: Path, tarball: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (recipe_dir / "config/b.config").write_text("CONFIG_B=y\n")
     proof = recipes.missing
@@ -418,7 +416,7 @@ def test_cache_in_a_folder_that_make_refuses(
 
 
 @needs_make
-def test_second_build_waits_for_the_first(tarball: Path, cache: Path) -> None:
+def test_second_build_waits_for_the_first(tarball: Path) -> None:
     inside = threading.Event()
     steps: list[str] = []
     made: list[builds.Kernel] = []
@@ -442,7 +440,7 @@ def test_second_build_waits_for_the_first(tarball: Path, cache: Path) -> None:
 
 
 @needs_make
-def test_source_of_another_series(recipe_dir: Path, tarball: Path, cache: Path) -> None:
+def test_source_of_another_series(recipe_dir: Path, tarball: Path) -> None:
     (recipe_dir / "patches/series").write_text("")
     with pytest.raises(KernelBuildError, match=r"source of 6\.12\.7, not of 6\.13"):
         builds.build("6.13", tarball)

@@ -43,7 +43,7 @@ STUDY = studyfile.text(
 )
 
 
-@pytest.fixture
+@pytest.fixture(autouse=True)
 def sender(study: Path) -> Path:
     return write_executable(study / "sender.py", "#!/usr/bin/python3\n")
 
@@ -59,7 +59,7 @@ def traffic(found: Experiment, seed: int = 1) -> dict[str, Any]:
     return told
 
 
-def test_words_in_braces_are_filled_where_they_are_known(sender: Path, first_of: Read) -> None:
+def test_words_in_braces_are_filled_where_they_are_known(first_of: Read) -> None:
     receiver, unnamed, *_ = traffic(first_of(STUDY), seed=7)["programs"]
     assert receiver["command"] == ["python3", "sender.py", "10.0.4.2", "{other}", "7", "10", "5"]
     assert (receiver["node"], receiver["until"], receiver["after"]) == ("server", "load", None)
@@ -68,7 +68,7 @@ def test_words_in_braces_are_filled_where_they_are_known(sender: Path, first_of:
     assert (unnamed["keeps"], unnamed["statuses"]) == (["*.csv"], [0])
 
 
-def test_a_port_in_braces_is_one_of_its_node(sender: Path, first_of: Read) -> None:
+def test_a_port_in_braces_is_one_of_its_node(first_of: Read) -> None:
     text = changed('"{other}"', '"{router_up.r1-delay}"')
     (receiver, *_) = traffic(first_of(text))["programs"]
     assert receiver["command"][3] == "10.0.2.1"
@@ -76,9 +76,7 @@ def test_a_port_in_braces_is_one_of_its_node(sender: Path, first_of: Read) -> No
         first_of(changed('"{other}"', '"{server.eth9}"'))
 
 
-def test_words_of_the_traffic_are_taken_in_turn_by_each_of_its_nodes(
-    sender: Path, first_of: Read
-) -> None:
+def test_words_of_the_traffic_are_taken_in_turn_by_each_of_its_nodes(first_of: Read) -> None:
     text = changed("node: server\n", "node: [server, client]\n")
     text = text.replace('"{other}"', '"{node}", "{load}", "{size}", "{none}"')
     text = text.replace(
@@ -106,14 +104,12 @@ def test_words_of_the_traffic_are_taken_in_turn_by_each_of_its_nodes(
         ("{server: 1}", "a node is called 'server', which is reserved in commands"),
     ],
 )
-def test_words_that_cannot_be_are_refused(
-    sender: Path, refusal: Refusal, words: str, what: str
-) -> None:
+def test_words_that_cannot_be_are_refused(refusal: Refusal, words: str, what: str) -> None:
     (found,) = refusal(changed("packages: [iperf3]", f"words: {words}"))
     assert what in found
 
 
-def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) -> None:
+def test_a_client_and_its_server_are_two_programs(first_of: Read) -> None:
     *_, server, client, last = traffic(first_of(STUDY))["programs"]
     assert (server["name"], server["node"]) == ("iperf3_server", "server")
     assert server["until"] == "clients"
@@ -124,7 +120,7 @@ def test_a_client_and_its_server_are_two_programs(sender: Path, first_of: Read) 
 
 
 @pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt"])
-def test_clients_of_a_kind_share_a_server(sender: Path, first_of: Read, kind: str) -> None:
+def test_clients_of_a_kind_share_a_server(first_of: Read, kind: str) -> None:
     more = [f"- {{kind: {kind}, name: {name}, from: client, to: server}}" for name in "ab"]
     text = changed(
         "        - {kind: iperf3",
@@ -159,7 +155,7 @@ def test_clients_of_a_kind_share_a_server(sender: Path, first_of: Read, kind: st
     ],
 )
 def test_each_kind_has_its_command(
-    sender: Path, first_of: Read, section: str, command: str, port: dict[str, int] | None
+    first_of: Read, section: str, command: str, port: dict[str, int] | None
 ) -> None:
     text = changed("{kind: iperf3, from", f"{{{section}, name: iperf3, from")
     found = traffic(first_of(text.replace(", options: [-P, 4]", "")))["programs"]
@@ -169,7 +165,7 @@ def test_each_kind_has_its_command(
     assert any(one["name"] == "iperf3_server" for one in found) == (port is not None)
 
 
-def test_programs_that_end_start_late_as_the_seed_says(sender: Path, first_of: Read) -> None:
+def test_programs_that_end_start_late_as_the_seed_says(first_of: Read) -> None:
     late = first_of(changed("length: 10 s", "length: 10 s\n      start_jitter: 50 ms"))
     starts = [
         {program["name"]: program["start_s"] for program in traffic(late, seed)["programs"]}
@@ -181,7 +177,7 @@ def test_programs_that_end_start_late_as_the_seed_says(sender: Path, first_of: R
     assert starts[0]["iperf3_server"] == 0
 
 
-def test_pairs_are_pinged_where_the_file_asks_for_it(sender: Path, first_of: Read) -> None:
+def test_pairs_are_pinged_where_the_file_asks_for_it(first_of: Read) -> None:
     assert traffic(first_of(STUDY))["tool"] == "programs"
     job = traffic(first_of(changed("length: 10 s", "length: 10 s\n      idle_pings: true")))
     assert job["tool"] == "idle"
@@ -228,7 +224,7 @@ def test_instructions_that_no_seed_decides_are_told_of_the_studys_programs(
         warnings_of(run, machine)
 
 
-def test_what_a_program_gets_is_an_axis(sender: Path, first_of: Read) -> None:
+def test_what_a_program_gets_is_an_axis(first_of: Read) -> None:
     text = changed("cc: cubic}", "cc: cubic, traffic.programs.2.options: [[-P, 1], [-P, 2]]}")
     runs = select(first_of(text))
     assert [job_of(run)["traffic"]["programs"][3]["command"][-1] for run in runs] == ["1", "2"]
@@ -298,7 +294,7 @@ def test_what_cannot_be_run_is_refused_at_its_line(
     assert "; " in line
 
 
-def test_idle_pings_need_a_client_and_a_server(sender: Path, refusal: Refusal) -> None:
+def test_idle_pings_need_a_client_and_a_server(refusal: Refusal) -> None:
     text = changed("{kind: iperf3, from: client, to: server, options: [-P, 4]}",
                    "{kind: command, name: iperf3, node: client, command: [ls]}")  # fmt: skip
     (line,) = refusal(text.replace("length: 10 s", "length: 10 s\n      idle_pings: true"))
@@ -307,9 +303,7 @@ def test_idle_pings_need_a_client_and_a_server(sender: Path, refusal: Refusal) -
 
 @pytest.mark.parametrize("to", ["nowhere", "switch1"])
 @pytest.mark.parametrize("kind", ["iperf", "netperf", "irtt", "ping", "flent, test: x"])
-def test_a_client_asks_a_node_with_an_address(
-    sender: Path, refusal: Refusal, kind: str, to: str
-) -> None:
+def test_a_client_asks_a_node_with_an_address(refusal: Refusal, kind: str, to: str) -> None:
     text = changed("kind: iperf3, from: client, to: server", f"kind: {kind}, from: aqm, to: {to}")
     for old, new in (("daisy_chain", "dumbbell"), ("client", "aqm"), ("server", "delay")):
         text = text.replace(old, new)
@@ -318,7 +312,7 @@ def test_a_client_asks_a_node_with_an_address(
 
 
 @pytest.mark.parametrize("word", ["seed", "length_s"])
-def test_no_node_has_the_name_of_a_word(sender: Path, refusal: Refusal, word: str) -> None:
+def test_no_node_has_the_name_of_a_word(refusal: Refusal, word: str) -> None:
     nodes = f"nodes: {{client: {{}}, {word}: {{}}}}, links: [{{from: client, to: {word}}}]"
     rig = "daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s"
     text = changed(rig, f"nodes, {nodes}").replace("link: [10/1], qdisc: [codel], ", "")
@@ -326,7 +320,7 @@ def test_no_node_has_the_name_of_a_word(sender: Path, refusal: Refusal, word: st
     assert line.startswith(f"9: experiments.first.traffic.kind: a node is called '{word}', which")
 
 
-def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
+def test_a_switch_runs_no_programs(refusal: Refusal) -> None:
     rig = "rig: {kind: dumbbell, base_rtt: 50 ms, edge_rate: 1 Gbit/s}"
     text = changed("rig: {kind: daisy_chain, base_rtt: 50 ms, edge_rate: 1 Gbit/s}", rig)
     text = text.replace("node: server", "node: switch1")
@@ -349,7 +343,7 @@ def test_a_switch_runs_no_programs(sender: Path, refusal: Refusal) -> None:
     ],
 )
 def test_what_a_program_prints_becomes_rows_and_samples(
-    sender: Path, first_of: Read, tmp_path: Path, line: str, row: bool, sample: Any
+    first_of: Read, tmp_path: Path, line: str, row: bool, sample: Any
 ) -> None:
     (run,) = select(first_of(changed("length: 10 s", "length: 30 s")))
     (tmp_path / "programs/sender").mkdir(parents=True)
@@ -373,7 +367,6 @@ def test_what_a_program_prints_becomes_rows_and_samples(
     ],
 )
 def test_what_is_to_last_for_the_load_and_fails_before_is_told(
-    sender: Path,
     first_of: Read,
     tmp_path: Path,
     status: int | None,
