@@ -1,7 +1,6 @@
 """What each run measured: the table of a study's runs, and the start of flows."""
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +11,7 @@ from qdisclab.analysis.measures.metrics import run_metrics
 from qdisclab.analysis.measures.registry import Measure, registry_of
 from qdisclab.analysis.measures.rrul import measure, startup
 from qdisclab.analysis.measures.table import measure_study
-from qdisclab.analysis.runs.dataset import RunFile, find_runs, read_runs
+from qdisclab.analysis.runs.dataset import find_runs, read_runs
 from qdisclab.analysis.runs.study import study_at
 from tests import ROOT
 from tests.data import provenances
@@ -56,8 +55,14 @@ def test_measures_of_a_real_run() -> None:
     assert found["startup_peak_ms"] > found["steady_latency_ms"] > 5
 
 
-def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
-    measure_as(seed_as_latency, monkeypatch)
+@pytest.fixture
+def by_seed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The latency of each run is its seed, in ms."""
+    measure = Measure(lambda run: {"induced_latency_ms": float(run.seed)})
+    monkeypatch.setitem(registry_of(study_at("gbw2015")).measures, "rrul", measure)
+
+
+def test_a_run_becomes_a_row_a_metric(by_seed: None) -> None:
     table = measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
     assert table.to_dict("records") == [
         {"era": "modern", "experiment": "rrul", "link": "10/10", "qdisc": "codel", "cc": "cubic",
@@ -65,22 +70,10 @@ def test_a_run_becomes_a_row_a_metric(monkeypatch: pytest.MonkeyPatch) -> None:
     ]  # fmt: skip
 
 
-def measure_as(
-    function: Callable[[RunFile], dict[str, float]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measures = registry_of(study_at("gbw2015")).measures
-    monkeypatch.setitem(measures, "rrul", Measure(function))
-
-
-def seed_as_latency(run: RunFile) -> dict[str, float]:
-    return {"induced_latency_ms": float(run.seed)}
-
-
 @pytest.mark.parametrize("era", ["modern@linux-7.3", "2014@linux-7.3"])
 def test_runs_of_another_kernel_have_an_era_of_their_own(
-    era: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    era: str, tmp_path: Path, by_seed: None
 ) -> None:
-    measure_as(seed_as_latency, monkeypatch)
     run = provenances.made_up(tmp_path, "gbw2015", "rrul", era)
     assert set(measure_study(study_at("gbw2015"), tmp_path, jobs=1)["era"]) == {era}
     elsewhere = run.provenance.with_name("seed-002.json")
@@ -89,18 +82,14 @@ def test_runs_of_another_kernel_have_an_era_of_their_own(
         measure_study(study_at("gbw2015"), tmp_path, jobs=1)
 
 
-def test_runs_of_another_length_are_left_out(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    measure_as(seed_as_latency, monkeypatch)
+def test_runs_of_another_length_are_left_out(tmp_path: Path, by_seed: None) -> None:
     provenances.made_up(tmp_path, "gbw2015", "rrul", seed=1, length="20s")
     provenances.made_up(tmp_path, "gbw2015", "rrul", "2014", seed=2)
     table = measure_study(study_at("gbw2015"), tmp_path, jobs=1)
     assert list(table["seed"]) == [2]
 
 
-def test_two_runs_of_a_cell_have_two_seeds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    measure_as(seed_as_latency, monkeypatch)
+def test_two_runs_of_a_cell_have_two_seeds(tmp_path: Path, by_seed: None) -> None:
     _, second = (provenances.made_up(tmp_path, "gbw2015", "rrul", seed=seed) for seed in (1, 2))
     record = second.provenance.read_text()
     second.provenance.write_text(record.replace('"seed": 2', '"seed": 1'))
@@ -109,12 +98,9 @@ def test_two_runs_of_a_cell_have_two_seeds(tmp_path: Path, monkeypatch: pytest.M
 
 
 def test_a_measure_may_not_invent_names(monkeypatch: pytest.MonkeyPatch) -> None:
-    measure_as(invented, monkeypatch)
+    measures = registry_of(study_at("gbw2015")).measures
+    monkeypatch.setitem(measures, "rrul", Measure(lambda run: {"latncy_ms": 1.0}))
     with pytest.raises(
         DataError, match=r"test_table\.py:\d+: returns the unknown metric 'latncy_ms'"
     ):
         measure_study(study_at("gbw2015"), GOLDEN, jobs=1)
-
-
-def invented(run: RunFile) -> dict[str, float]:
-    return {"latncy_ms": 1.0}

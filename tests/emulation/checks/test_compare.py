@@ -4,8 +4,8 @@ import gzip
 import hashlib
 import json
 import struct
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
@@ -47,25 +47,27 @@ def write_run(
     return folder / "seed-001"
 
 
-def diff(capsys: pytest.CaptureFixture[str], *words: Any) -> tuple[int, str]:
-    status = cli.main(["diff", *map(str, words)])
-    return status, capsys.readouterr().out
+Diff = Callable[..., tuple[int, str]]
 
 
-def test_equal_runs(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.fixture
+def diff(capsys: pytest.CaptureFixture[str]) -> Diff:
+    """What calls the command, and returns its status and output."""
+    return lambda *words: (cli.main(["diff", *map(str, words)]), capsys.readouterr().out)
+
+
+def test_equal_runs(tmp_path: Path, diff: Diff) -> None:
     left, right = (write_run(tmp_path / name, [50.0, 51.0]) for name in "ab")
-    status, said = diff(capsys, left, f"{right}.flent.gz")
+    status, said = diff(left, f"{right}.flent.gz")
     digest = hashlib.sha256(left.with_name("seed-001.flent.gz").read_bytes()).hexdigest()
     assert (status, said) == (0, f"equal: data (SHA-256 {digest[:16]}), counters of 1 interfaces\n")
-    assert diff(capsys, left, f"{right}.json")[0] == 0
+    assert diff(left, f"{right}.json")[0] == 0
 
 
-def test_first_sample_counters_and_identity(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_first_sample_counters_and_identity(tmp_path: Path, diff: Diff) -> None:
     left = write_run(tmp_path / "a", [50.0, 51.0, 52.0])
     right = write_run(tmp_path / "b", [50.0, None, 53.0], drops=3, kernel="o")
-    status, out = diff(capsys, left, right)
+    status, out = diff(left, right)
     assert status == 1
     assert "first sample that differs: at 0.2 s, Ping: 51.0 against None" in out
     assert "counter: r1.qdiscs[0].drops: 0 against 3" in out
@@ -75,7 +77,7 @@ def test_first_sample_counters_and_identity(
 
 @pytest.mark.parametrize("known", [True, False])
 def test_what_was_asked_for_is_named_with_both_values(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], known: bool
+    tmp_path: Path, diff: Diff, known: bool
 ) -> None:
     rrul = experiment("gbw2015/rrul")
     for ping, qdisc, settings in ((50.0, "codel", {}), (20.0, "pie", {"rig.base_rtt": ["20ms"]})):
@@ -85,7 +87,7 @@ def test_what_was_asked_for_is_named_with_both_values(
         record = {**request(run), "identity": identity}
         place = write_run(tmp_path / qdisc, [ping]).with_suffix(".json")
         place.write_text(json.dumps(record))
-    _, out = diff(capsys, tmp_path / "codel/seed-001", tmp_path / "pie/seed-001")
+    _, out = diff(tmp_path / "codel/seed-001", tmp_path / "pie/seed-001")
     assert (
         "setting: qdisc: codel against pie\nsetting: rig.base_rtt: (absent) against 20ms\n" in out
     )
@@ -96,7 +98,7 @@ def test_what_was_asked_for_is_named_with_both_values(
 
 @pytest.mark.parametrize("other", ["k", "o"])
 def test_of_two_kernels_the_options_that_the_study_sets_are_named(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], other: str
+    tmp_path: Path, diff: Diff, other: str
 ) -> None:
     (run,) = select(experiment("gbw2015/rrul"), link="10/1", qdisc="codel", cc="cubic", seed=1)
     runs = [
@@ -105,44 +107,40 @@ def test_of_two_kernels_the_options_that_the_study_sets_are_named(
     for place, kernel in zip(runs, ("k", other), strict=True):
         record = {**request(run), "identity": {"kernel": {"digest": kernel}}}
         place.with_suffix(".json").write_text(json.dumps(record))
-    status, out = diff(capsys, *runs)
+    status, out = diff(*runs)
     assert (status, out.splitlines()[0][:7]) == (0, "equal: ")
     line = "set by the study, whatever a kernel's defaults: codel interval 100000us limit 1000 "
     assert (line in out) is (other != "k")
 
 
-def test_metadata_alone_may_differ(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_metadata_alone_may_differ(tmp_path: Path, diff: Diff) -> None:
     left = write_run(tmp_path / "a", [50.0])
     right = write_run(tmp_path / "b", [50.0], host="other")
     assert (
         "samples: equal; first of the metadata that differs: metadata.HOST: h against other"
-        in (diff(capsys, left, right)[1])
+        in (diff(left, right)[1])
     )
 
 
-def test_the_earliest_packet_of_all_places(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_earliest_packet_of_all_places(tmp_path: Path, diff: Diff) -> None:
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     for path, late in zip(runs, (0, 7), strict=True):
         packets = [(1_000_000_005, FRAME + TCP), (2_000_000_000 + late, FRAME + TCP)]
         write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
         write_pcap(path.with_name("seed-001.two.pcap.gz"), packets[: 2 if late else 1])
-    status, out = diff(capsys, *runs)
+    status, out = diff(*runs)
     assert status == 1
     assert "at 2000000000 ns, one, packet 2" in out
     line = "10.0.1.1.1000 > 10.0.4.2.12865 TCP [P.] seq 7 ack 9 win 512, 1514 bytes, id 1 ttl 64"
     assert f"  < {line}\n  > {line} (7 ns later)" in out
     assert "data: the same bytes" in out
-    told = json.loads(diff(capsys, *runs, "--json")[1])
+    told = json.loads(diff(*runs, "--json")[1])
     assert told["packet"]["time_ns"] == 2_000_000_000
     assert not told["equal"]
 
 
 @pytest.mark.parametrize("in_time", [True, False])
-def test_sockets_around_the_first_packet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], in_time: bool
-) -> None:
+def test_sockets_around_the_first_packet(tmp_path: Path, diff: Diff, in_time: bool) -> None:
     """Of the packet's connection alone: the last sample before it, and the next one."""
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     for path, late in zip(runs, (0, 7), strict=True):
@@ -157,7 +155,7 @@ def test_sockets_around_the_first_packet(
                                (2_010_000_000, 13))
         ]  # fmt: skip
         pd.DataFrame(rows).to_parquet(path.with_name("seed-001.sockets.parquet"))
-    lines = diff(capsys, *runs)[1].splitlines()
+    lines = diff(*runs)[1].splitlines()
     at = lines.index("first packet that differs: at 2000000000 ns, one, packet 1")
     assert lines[at + 3 : at + 7] == [
         "  < client 10.0.1.1.1000, 10.000 ms before: cwnd 11, ssthresh -, srtt 20.500 ms, Recovery",
@@ -183,9 +181,7 @@ def of_socket(random: int, seq: int, window: int) -> list[bytes]:
 
 
 @pytest.mark.parametrize("window", [512, 513])
-def test_random_numbers_of_sockets_hide_no_packet(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: int
-) -> None:
+def test_random_numbers_of_sockets_hide_no_packet(tmp_path: Path, diff: Diff, window: int) -> None:
     """A DNS probe from a random port differs first; the segments' window is the cause."""
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     sides = of_socket(7, 2**32 - 1, 512), of_socket(900, 5, window)
@@ -198,7 +194,7 @@ def test_random_numbers_of_sockets_hide_no_packet(
         pd.DataFrame([rows]).astype({"ssthresh_packets": float}).to_parquet(
             path.with_name("seed-001.sockets.parquet")
         )
-    status, out = diff(capsys, *runs)
+    status, out = diff(*runs)
     assert status == 1
     assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
     if window == 512:
@@ -210,9 +206,7 @@ def test_random_numbers_of_sockets_hide_no_packet(
 
 
 @pytest.mark.parametrize("window", [512, 513])
-def test_times_and_pings_hide_no_segment(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], window: int
-) -> None:
+def test_times_and_pings_hide_no_segment(tmp_path: Path, diff: Diff, window: int) -> None:
     """Of two kernels the first packet is 256 ns late; only a window is another of TCP's."""
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     for path, random, late, of_syn in zip(runs, (7, 900), (0, 256), (512, window), strict=True):
@@ -223,7 +217,7 @@ def test_times_and_pings_hide_no_segment(
             for number, frame in enumerate([echo, dns, *segments], start=1)
         ]
         write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
-    out = diff(capsys, *runs)[1]
+    out = diff(*runs)[1]
     assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
     text = "first TCP segment with another header: at 3000000000 ns, one, segment 1"
     assert (text in out) == (window != 512)

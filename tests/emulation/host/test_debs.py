@@ -17,6 +17,7 @@ from qdisclab.emulation.host import debs, lock
 from qdisclab.emulation.host.debs import Deb, Sources
 from tests.serving import serving
 
+Server = tuple[str, list[str]]
 CLOSED = "http://127.0.0.1:9"  # nobody listens there
 
 
@@ -67,7 +68,7 @@ def tree(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def server(tree: Path) -> Iterator[tuple[str, list[str]]]:
+def server(tree: Path) -> Iterator[Server]:
     """The address of a server of `tree`, and the paths that it was asked for."""
     with serving(tree) as server:
         yield server
@@ -90,7 +91,7 @@ def put_into_archive(tree: Path, architecture: str = "amd64") -> None:
 
 
 def test_a_mirror_that_has_it_is_all_that_is_asked(
-    tmp_path: Path, tree: Path, server: tuple[str, list[str]]
+    tmp_path: Path, tree: Path, server: Server
 ) -> None:
     address, asked = server
     put(tree / "debian" / DEB.path, TOOL)
@@ -101,7 +102,7 @@ def test_a_mirror_that_has_it_is_all_that_is_asked(
 
 
 def test_what_the_mirror_lacks_comes_from_the_archive_by_version(
-    tmp_path: Path, tree: Path, server: tuple[str, list[str]]
+    tmp_path: Path, tree: Path, server: Server
 ) -> None:
     address, asked = server
     put_into_archive(tree)
@@ -117,7 +118,7 @@ def test_what_the_mirror_lacks_comes_from_the_archive_by_version(
 @pytest.mark.parametrize("name", ["tool_1%3a2.0-1+b1_amd64.deb", "tool_2.0-1+b1_amd64.deb"])
 @pytest.mark.parametrize("kind", ["folder", "address"])
 def test_then_from_the_users_place(
-    tmp_path: Path, tree: Path, server: tuple[str, list[str]], name: str, kind: str
+    tmp_path: Path, tree: Path, server: Server, name: str, kind: str
 ) -> None:
     put(tree / "mine" / name, TOOL)
     place = str(tree / "mine") if kind == "folder" else f"{server[0]}/mine/"
@@ -126,7 +127,7 @@ def test_then_from_the_users_place(
 
 
 def test_another_content_is_not_taken_from_anywhere(
-    tmp_path: Path, tree: Path, server: tuple[str, list[str]]
+    tmp_path: Path, tree: Path, server: Server
 ) -> None:
     address, _ = server
     put_into_archive(tree)
@@ -139,7 +140,7 @@ def test_another_content_is_not_taken_from_anywhere(
 
 
 def test_an_archive_that_answers_nonsense_is_passed_over(
-    tmp_path: Path, tree: Path, server: tuple[str, list[str]]
+    tmp_path: Path, tree: Path, server: Server
 ) -> None:
     put(tree / "mr/binary/tool/1:2.0-1+b1/binfiles", b'{"result": 7}')
     assert Sources((), server[0], place="").fetch([DEB], tmp_path) == [DEB]

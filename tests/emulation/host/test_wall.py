@@ -29,13 +29,17 @@ from qdisclab.emulation.runs import execution
 from tests.kernels import LOAD
 
 WALLS = ("landlock", "namespaces")
+all_walls = pytest.mark.parametrize("wall", [*WALLS, "none"], indirect=True)
 
 
-def forced(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have the wall `name`, or skip the test on a host without it."""
+@pytest.fixture(params=WALLS)
+def wall(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The wall that there is; a test is skipped on a host without it."""
+    name: str = request.param
     monkeypatch.setenv(confine.VARIABLE, name)
     if not confine._has(Wall(name)):
         pytest.skip(f"this host has no {name}")
+    return name
 
 
 @dataclass(frozen=True)
@@ -171,11 +175,10 @@ def quoted(path: Path) -> str:
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("wall", [*WALLS, "none"])
+@all_walls
 def test_a_module_reaches_nothing_of_the_host(
     wall: str, tmp_path: Path, victim: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(wall, monkeypatch)
     built, root = kernel.build(), rootfs.build()
     names = ("home", "guest", "layer", "kernel")
     home, folder, layer, beside = (tmp_path / name for name in names)
@@ -301,11 +304,10 @@ WALLED = ("a file in the job", "the job itself", "the guest code", "the status")
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("wall", [*WALLS, "none"])
+@all_walls
 def test_root_of_a_guest_reaches_nothing_of_the_host(
     wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(wall, monkeypatch)
     built, root = kernel.build(), rootfs.build()
     home, folder = tmp_path / "home", tmp_path / "guest"
     for place in (home, folder):
@@ -360,11 +362,10 @@ PRIES = "obj-m := own.o\n$(info $(shell cat SECRET; echo x > HOME/written; chmod
 
 
 @pytest.mark.kernel
-@pytest.mark.parametrize("wall", [*WALLS, "none"])
+@all_walls
 def test_a_build_of_others_sources_reaches_the_compiler_alone(
     wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(wall, monkeypatch)
     built = kernel.build()
     home, source, cache = (tmp_path / name for name in ("home", "source", "cache"))
     for place in (home, source, cache):
@@ -410,11 +411,9 @@ def python_reach(folder: Path, *writes: Path) -> confine.Reach:
     return confine.Reach(folder, system, reads, (*writes, Path("/dev/null")), builds=True)
 
 
-@pytest.mark.parametrize("wall", WALLS)
 def test_what_is_written_is_what_was_named(
     wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced(wall, monkeypatch)
     (tmp_path / "out").mkdir()
     (tmp_path / "file").touch()
     code = """
@@ -438,9 +437,7 @@ for path in 'out/new', 'file', 'other', 'nothing/../other':
     assert "MemoryError" in run_python("bytearray(2**28)", reach, limits)
 
 
-@pytest.mark.parametrize("wall", WALLS)
 def test_it_ends_as_its_program_does(wall: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    forced(wall, monkeypatch)
     reach = python_reach(Path("/usr"))
     for code, status in (
         ("raise SystemExit(3)", 3),
@@ -473,10 +470,10 @@ def test_a_host_without_walls_runs_no_programs_of_others(
     vm.prepare(tmp_path, tmp_path, job)
 
 
+@pytest.mark.parametrize("wall", ["landlock"], indirect=True)
 def test_a_wall_that_the_host_refuses_is_told(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    wall: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    forced("landlock", monkeypatch)
     too_many = dict.fromkeys(map(str, range(5000)), 10**9)  # longer than a filter may be
     monkeypatch.setattr(confine, "system_calls", lambda builds: too_many)
     reach = confine.Reach(tmp_path)

@@ -37,43 +37,38 @@ def wire(left: str, right: str, number: int) -> Wire:
     )
 
 
+OPTIONS = (
+    ("limit", Packets(1000)),
+    ("target", Duration.parse("13 ms")),
+    ("interval", Duration(1500)),
+    ("rate", Rate.parse("10 Mbit/s")),
+    ("min", Size(12500)),
+    ("burst", 13),
+    ("probability", 0.02),
+    ("adaptive", True),
+    ("harddrop", False),
+    ("noecn", True),
+)
+
+
 def test_tc_arguments_have_exact_units() -> None:
-    options = (
-        ("limit", Packets(1000)),
-        ("target", Duration.parse("13 ms")),
-        ("interval", Duration(1500)),
-        ("bandwidth", Rate.parse("10 Mbit/s")),
-        ("min", Size(12500)),
-        ("burst", 13),
-        ("probability", 0.02),
-        ("adaptive", True),
-        ("ecn", False),
-    )
-    assert Qdisc("x", "kind", options).tc_arguments() == (
+    assert Qdisc("x", "kind", OPTIONS).tc_arguments() == (
         *("kind", "limit", "1000", "target", "13000us", "interval", "1500ns"),
-        *("bandwidth", "10000000bit", "min", "12500b", "burst", "13", "probability", "0.02"),
-        "adaptive",
+        *("rate", "10000000bit", "min", "12500b", "burst", "13", "probability", "0.02"),
+        *("adaptive", "noecn"),
     )
 
 
 def test_expectations_have_si_base_units() -> None:
-    options = (
-        ("limit", Packets(1000)),
-        ("target", Duration.parse("13 ms")),
-        ("interval", Duration(1500)),
-        ("rate", Rate.parse("10 Mbit/s")),
-        ("burst", Size(1514)),
-        ("adaptive", True),
-        ("harddrop", False),
-        ("noecn", True),
-    )
-    assert Qdisc("x", "kind", options).expect() == {
+    assert Qdisc("x", "kind", OPTIONS).expect() == {
         "kind": "kind",
         "limit": 1000,
         "target_us": 13000,
         "interval_us": 1.5,
         "rate_bit_s": 10_000_000,
-        "burst": 1514,
+        "min": 12500,
+        "burst": 13,
+        "probability": 0.02,
         "adaptive": True,
         "harddrop": False,
         "ecn": False,
