@@ -1,8 +1,10 @@
 """Tests, in the folders of what they test."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
+
+OwnFile = Callable[[str], Path]  #: the fixture `own_file`
 
 #: The repository.
 ROOT: Final = Path(__file__).resolve().parents[1]

@@ -111,6 +111,19 @@ def refusal(study: Path) -> Callable[[str], list[str]]:
 
 
 @pytest.fixture
+def own_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[str], Path]:
+    """What makes a text the file of the user's own qdiscs, and returns its path."""
+
+    def write(text: str) -> Path:
+        path = tmp_path / "own.yaml"
+        path.write_text(text)
+        monkeypatch.setenv(ownfile.VARIABLE, str(path))
+        return path
+
+    return write
+
+
+@pytest.fixture
 def guest_modules() -> Iterator[None]:
     """The guest's modules can be imported, with nothing in Mininet's place."""
     absent = ("mininet", "mininet.link", "mininet.net", "mininet.node")

@@ -16,6 +16,8 @@ from tests import ROOT, write_executable
 from tests.data import provenances
 
 Made = Callable[..., None]
+Call = Callable[..., tuple[int, str, str]]
+Pipeline = Callable[..., subprocess.CompletedProcess[str]]
 
 
 @pytest.fixture(scope="module")
@@ -28,9 +30,7 @@ def compare() -> ModuleType:
 
 
 @pytest.fixture
-def call(
-    compare: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> Callable[..., tuple[int, str, str]]:
+def call(compare: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> Call:
     """Calls the script for runs that measured these numbers before and now, by seed."""
 
     def call(
@@ -51,7 +51,7 @@ def call(
 RUN = "gbw2015/rrul/10-1/codel/cubic/seed-00"
 
 
-def test_only_what_differs_is_shown(call: Callable[..., tuple[int, str, str]]) -> None:
+def test_only_what_differs_is_shown(call: Call) -> None:
     base = {1: {"induced_latency_ms": 40.0, "jain_index": 9.0}, 2: {"induced_latency_ms": 0.0}}
     base[4] = {"induced_latency_ms": 1.0}
     now = {
@@ -71,7 +71,7 @@ def test_only_what_differs_is_shown(call: Callable[..., tuple[int, str, str]]) -
 
 
 def test_a_number_that_only_some_runs_have_is_shown(
-    call: Callable[..., tuple[int, str, str]],
+    call: Call,
 ) -> None:
     base = {1: {"induced_latency_ms": 40.0, "jain_index": 0.5}}
     now = {1: {"induced_latency_ms": 40.0, "goodput_total_mbit_s": 9.0}}
@@ -92,7 +92,7 @@ def test_what_is_not_a_number_is_none(
     assert compare.measured(tmp_path) == {f"{RUN}1.json": {"b": 1}}
 
 
-def test_runs_that_measure_nothing_are_refused(call: Callable[..., tuple[int, str, str]]) -> None:
+def test_runs_that_measure_nothing_are_refused(call: Call) -> None:
     status, out, err = call({1: {}}, {1: {}})
     assert (status, out) == (2, "")
     assert "now: the runs measure nothing; add 'measure: NAME' to the experiment" in err
@@ -117,7 +117,7 @@ def test_the_kernel_of_a_tree_is_another_one_in_each_folder(
 
 
 @pytest.fixture
-def pipeline(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+def pipeline(tmp_path: Path) -> Pipeline:
     """Calls the script of a pipeline in a checkout with a commit, beside a lab that is set up."""
     script, emulate = tmp_path / "lab/docs/ci/run.sh", tmp_path / "lab/.venv/bin/emulate"
     folder, temporary = tmp_path / "work", tmp_path / "tmp"
@@ -144,7 +144,7 @@ def pipeline(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
     ],
 )
 def test_a_pipeline_that_fails_says_why_and_leaves_nothing(
-    pipeline: Callable[..., subprocess.CompletedProcess[str]],
+    pipeline: Pipeline,
     variables: dict[str, str],
     error: str,
     tmp_path: Path,
@@ -158,7 +158,7 @@ def test_a_pipeline_that_fails_says_why_and_leaves_nothing(
 
 
 def test_a_study_below_the_current_folder_is_found_by_what_compares(
-    pipeline: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    pipeline: Pipeline, tmp_path: Path
 ) -> None:
     study, python = tmp_path / "work/tests/mine/study.yaml", tmp_path / "lab/.venv/bin/python"
     study.parent.mkdir(parents=True)
@@ -170,7 +170,7 @@ def test_a_study_below_the_current_folder_is_found_by_what_compares(
 
 
 def test_runs_of_an_earlier_change_are_not_taken_for_this_one_s(
-    pipeline: Callable[..., subprocess.CompletedProcess[str]], tmp_path: Path
+    pipeline: Pipeline, tmp_path: Path
 ) -> None:
     provenances.made_up(tmp_path / "work/data", "gbw2015", "rrul")
     ended = pipeline(BUILD="true", BASE="HEAD")
@@ -180,7 +180,7 @@ def test_runs_of_an_earlier_change_are_not_taken_for_this_one_s(
 
 @pytest.mark.parametrize(("bound", "status", "answer"), [(44, 1, "**yes**"), (46, 0, "no")])
 def test_the_condition_is_of_the_mean_of_the_second_folder(
-    call: Callable[..., tuple[int, str, str]], bound: int, status: int, answer: str
+    call: Call, bound: int, status: int, answer: str
 ) -> None:
     runs = {1: {"induced_latency_ms": 40.0}, 2: {"induced_latency_ms": 50.0}}
     where = f"induced_latency_ms > {bound}"
@@ -198,16 +198,14 @@ def test_the_condition_is_of_the_mean_of_the_second_folder(
         ),
     ],
 )
-def test_what_cannot_be_compared_is_refused(
-    call: Callable[..., tuple[int, str, str]], where: str, message: str
-) -> None:
+def test_what_cannot_be_compared_is_refused(call: Call, where: str, message: str) -> None:
     runs = {1: {"induced_latency_ms": 1.0}}
     status, _, err = call(runs, runs, "--where", where)
     assert (status, err.startswith(f"error: {message}")) == (2, True), err
     assert err.count("\n") == 1
 
 
-def test_a_folder_without_runs_is_refused(call: Callable[..., tuple[int, str, str]]) -> None:
+def test_a_folder_without_runs_is_refused(call: Call) -> None:
     status, _, err = call({}, {1: {"induced_latency_ms": 1.0}})
     assert status == 2
     assert "base: there are no runs; do them: emulate run" in err

@@ -7,6 +7,7 @@ import pytest
 from qdisclab.emulate.cli import main
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.study import template
+from tests import OwnFile
 
 
 def test_a_congestion_control_that_the_kernel_lacks(
@@ -33,12 +34,10 @@ def test_a_study_that_the_users_own_qdiscs_cannot_join(
 
 
 def test_own_ones_that_do_not_join_a_study_are_said_to_be_there(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    own_file: OwnFile, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    own = tmp_path / "own.yaml"
-    text = '{x: {kind: codel, color: "#882255", marker: p}}\n'
-    own.write_text(f"papers: [gbw2015]\nqdiscs: {text}")
-    monkeypatch.setenv("QDISC_LAB_OWN", str(own))
+    qdiscs = '{x: {kind: codel, color: "#882255", marker: p}}'
+    own = own_file(f"papers: [gbw2015]\nqdiscs: {qdiscs}\n")
     assert main(["run", "rfc7928/capacity", "--qdisc", "x", "--dry-run"]) == ConfigError.exit_status
     said = capsys.readouterr().err
     assert f"'x' of {own} can be used where its `papers` have rfc7928" in said

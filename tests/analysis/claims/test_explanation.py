@@ -1,7 +1,6 @@
 """Which era counts, and what an era, a switch or another rig explains."""
 
 from dataclasses import replace
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -15,6 +14,7 @@ from qdisclab.analysis.claims.verdict import Verdict
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import study
 from qdisclab.analysis.site import verdicts
+from tests import OwnFile
 from tests.analysis.claims.cases import (
     CODEL,
     HIGH,
@@ -112,10 +112,8 @@ def test_a_variation_need_not_be_run_for_what_the_study_does_not_have() -> None:
     assert one.headline.verdict == Verdict.EXPLAINED
 
 
-def test_the_cells_of_a_study_are_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    own = tmp_path / "own.yaml"
-    own.write_text("papers: [gbw2015]\nqdiscs: {mine: {kind: pfifo}}\n")
-    monkeypatch.setenv("QDISC_LAB_OWN", str(own))
+def test_the_cells_of_a_study_are_its_own(own_file: OwnFile) -> None:
+    own_file("papers: [gbw2015]\nqdiscs: {mine: {kind: pfifo}}\n")
     cells = design_of(study.study_at("gbw2015")).cells
     assert cells is not None
     assert ("rrul", "10/10", "codel") in cells

@@ -15,10 +15,9 @@ from qdisclab.analysis.plots import distance, rows as rows_of, rrul, style
 from qdisclab.analysis.runs.order import QDISC_ORDER, in_order
 from qdisclab.analysis.runs.published import read_published
 from qdisclab.analysis.runs.settings import Setting
-from qdisclab.emulation.config import ownfile
 from qdisclab.emulation.kinds.qdiscs import KINDS
 from studies.gbw2015.plots import bars, transient
-from tests import ROOT
+from tests import ROOT, OwnFile
 
 PAPER = [Setting("2014", "cubic")]
 FIGURE_2 = ROOT / "studies/gbw2015/published/fig2.csv"
@@ -192,21 +191,16 @@ def test_new_qdiscs_come_last_and_have_a_look() -> None:
 
 
 @pytest.mark.parametrize("color", ["#000000", "#110022", "#882255", "#0000ff", "#ffffff"])
-def test_a_colour_of_ones_own_is_seen_on_the_dark_page_too(
-    color: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    own = tmp_path / "own.yaml"
-    own.write_text(f'papers: [gbw2015]\nqdiscs:\n  mine: {{kind: codel, color: "{color}"}}\n')
-    monkeypatch.setenv(ownfile.VARIABLE, str(own))
+def test_a_colour_of_ones_own_is_seen_on_the_dark_page_too(color: str, own_file: OwnFile) -> None:
+    text = f'papers: [gbw2015]\nqdiscs:\n  mine: {{kind: codel, color: "{color}"}}\n'
+    own_file(text)
     look = style.look("mine")
     assert look.color == color
     with style.styled("dark") as palette:
         seen = style.contrast(look.dark_color, palette.paper)
         assert look.dark_color == color or 3 <= seen < 3.5
         assert style.contrast(color, palette.paper) >= 3 or look.dark_color != color
-    other = tmp_path / "other.yaml"
-    other.write_text(own.read_text().replace("}", ', dark_color: "#123456"}'))
-    monkeypatch.setenv(ownfile.VARIABLE, str(other))
+    own_file(text.replace("}", ', dark_color: "#123456"}'))
     assert style.look("mine").dark_color == "#123456"
 
 

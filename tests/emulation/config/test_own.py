@@ -17,15 +17,15 @@ from qdisclab.emulation.machine import guestcode, provenance, rootfs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.units import Duration, Packets
 from qdisclab.emulation.runs.run import execute
+from tests import OwnFile
 from workflow.plan import Plan, Scale
 
 
 @pytest.fixture
-def ramp(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def ramp(root: Path, own_file: OwnFile) -> Path:
     """The example is the user's own; the folder of its module."""
     folder = root / "qdisc/src/ramp"
-    text = (folder / "own.yaml").read_text().replace("src/ramp", str(folder))
-    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    own_file((folder / "own.yaml").read_text().replace("src/ramp", str(folder)))
     return folder
 
 
@@ -34,12 +34,6 @@ def one_run(seconds: int = 5, **cell: str) -> Run:
     length = Duration(seconds * 10**9)
     (run,) = catalogue.select(catalogue.experiment("gbw2015/rrul"), seed=1, length=length, **chosen)
     return run
-
-
-def written(folder: Path, text: str) -> Path:
-    path = folder / "own.yaml"
-    path.write_text(text)
-    return path
 
 
 def test_without_a_file_there_is_nothing() -> None:
@@ -123,9 +117,10 @@ MODULE = "qdiscs:\n  mine:\n    kind: m\n    module: "
         ),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
+def test_what_is_wrong_is_said(own_file: OwnFile, text: str, message: str) -> None:
+    path = own_file(f"papers: [gbw2015]\n{text}")
     with pytest.raises(ConfigError, match=rf"own\.yaml.*{message}"):
-        own.load(written(tmp_path, f"papers: [gbw2015]\n{text}"))
+        own.load(path)
 
 
 @pytest.mark.parametrize(
@@ -134,10 +129,9 @@ def test_what_is_wrong_is_said(tmp_path: Path, text: str, message: str) -> None:
      ("gbw2015", "codel", "'codel' is a qdisc of gbw2015 already")],
 )  # fmt: skip
 def test_what_does_not_go_with_the_papers(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, papers: str, name: str, message: str
+    own_file: OwnFile, papers: str, name: str, message: str
 ) -> None:
-    text = f"papers: [{papers}]\nqdiscs:\n  {name}: {{kind: codel}}\n"
-    monkeypatch.setenv(ownfile.VARIABLE, str(written(tmp_path, text)))
+    own_file(f"papers: [{papers}]\nqdiscs:\n  {name}: {{kind: codel}}\n")
     with pytest.raises(ConfigError, match=message):
         catalogue.papers()
 
@@ -157,13 +151,10 @@ def test_the_example_is_built_and_runs(ramp: Path, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def aimd(root: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def aimd(root: Path, own_file: OwnFile) -> Path:
     """The example of a congestion control is the user's own; the file that says so."""
     folder = root / "qdisc/src/aimd"
-    text = (folder / "own.yaml").read_text().replace("src/aimd", str(folder))
-    path = written(tmp_path, text)
-    monkeypatch.setenv(ownfile.VARIABLE, str(path))
-    return path
+    return own_file((folder / "own.yaml").read_text().replace("src/aimd", str(folder)))
 
 
 @pytest.mark.kernel

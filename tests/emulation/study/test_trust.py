@@ -14,7 +14,7 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.analysis.site.figurefile import read_figure
 from qdisclab.emulate.cli import main
-from qdisclab.emulation.config.catalogue import experiment, load
+from qdisclab.emulation.config.catalogue import load, select
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.runs import run as running
 from qdisclab.emulation.study import code as code_of, studies, template, trust
@@ -164,7 +164,7 @@ def test_names_of_files_may_be_any_bytes(write: Write) -> None:
 def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
     folder = write(traffic=COMMAND)
     (experiment,) = load(folder).experiments  # which executes nothing
-    (run,) = _runs(folder)
+    (run,) = select(experiment)
     with pytest.raises(trust.Untrusted, match="on the guest"):
         running.machine_of(run, None, None)  # type: ignore[arg-type]
     trust.ask(folder, True)
@@ -172,12 +172,6 @@ def test_programs_are_not_run_before_somebody_agrees(write: Write) -> None:
     assert experiment.name == "first"
     (folder / "study.yaml").write_text((folder / "study.yaml").read_text().replace("a  b", "c"))
     assert not trust.trusted(folder)
-
-
-def _runs(folder: Path) -> tuple[running.Run, ...]:
-    from qdisclab.emulation.config.catalogue import select
-
-    return select(experiment(f"{folder}/first"))
 
 
 def test_claims_and_their_stale_bytecode(write: Write) -> None:

@@ -14,7 +14,6 @@ from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.plots.style import styled
 from qdisclab.analysis.runs.dataset import RunFile, find_runs
 from qdisclab.emulation import datafile
-from qdisclab.emulation.config import ownfile
 from qdisclab.emulation.config.catalogue import experiment, select
 from studies.codel2012.measures import gateways, queues
 from studies.codel2012.measures.gateways import measure, measure_dynamic
@@ -23,6 +22,7 @@ from studies.codel2012.plots import (
     modem as figures_modem,
     queues as figures_queues,
 )
+from tests import OwnFile
 from tests.data import provenances
 
 KERNEL = {"release": "6.12", "digest": "0" * 16}
@@ -184,12 +184,9 @@ def test_figures_can_be_drawn(tmp_path: Path) -> None:
     assert [text.get_text() for text in boxes.axes[1].get_xticklabels()] == list(ticks.values())
 
 
-def test_a_qdisc_of_the_users_own_joins_the_boxes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    text = "papers: [codel2012]\nqdiscs:\n  codel_of_mine: {kind: codel, options: {target: 9 ms}}\n"
-    (tmp_path / "own.yaml").write_text(text)
-    monkeypatch.setenv(ownfile.VARIABLE, str(tmp_path / "own.yaml"))
+def test_a_qdisc_of_the_users_own_joins_the_boxes(tmp_path: Path, own_file: OwnFile) -> None:
+    qdisc = "codel_of_mine: {kind: codel, options: {target: 9 ms}}"
+    own_file(f"papers: [codel2012]\nqdiscs:\n  {qdisc}\n")
     for qdisc in ("codel", "codel_of_mine"):
         write(tmp_path, "static_rtt_10ms", "3/3", qdisc)
     where = {"eras": ["2014"], "ccs": ["cubic"]}

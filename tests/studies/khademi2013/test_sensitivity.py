@@ -13,12 +13,13 @@ from qdisclab.analysis.plots import style
 from qdisclab.analysis.runs.dataset import RunFile, find_runs
 from qdisclab.analysis.runs.settings import Setting
 from qdisclab.analysis.runs.study import study_at
-from qdisclab.emulation.config import catalogue, ownfile
+from qdisclab.emulation.config import catalogue
 from qdisclab.emulation.errors import EmulationError
 from studies.khademi2013 import packets
 from studies.khademi2013.measures import ecn, sensitivity
 from studies.khademi2013.measures.bulk import measure, measure_wireless
 from studies.khademi2013.plots import sensitivity as figures_sensitivity
+from tests import OwnFile
 from tests.data import provenances, synthetic_packets as synthetic
 
 PAPER = "khademi2013"
@@ -287,10 +288,9 @@ qdiscs:
     ],
 )
 def test_a_qdisc_of_the_users_own_joins_the_boxes(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, x: list[str], shown: set[tuple[str, str]]
+    tmp_path: Path, own_file: OwnFile, x: list[str], shown: set[tuple[str, str]]
 ) -> None:
-    (tmp_path / "own.yaml").write_text(OWN)
-    monkeypatch.setenv(ownfile.VARIABLE, str(tmp_path / "own.yaml"))
+    own_file(OWN)
     delays = {"codel_5ms": 20.0, "aimed": 10.0, "plain": 40.0}
     synthetic.write_experiment(tmp_path, "flows_16", delays)
     files = find_runs(tmp_path, PAPER, ["flows_16"], eras=["2013"], ccs=["reno"])
