@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulation.errors import INTERRUPTED
-from tests.emulate.waiting import at_work, wait_for
+from tests.waiting import at_work, wait_for
 
 
 @pytest.mark.kernel

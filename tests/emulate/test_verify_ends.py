@@ -4,14 +4,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from qdisclab.emulation.errors import INTERRUPTED
 from tests import ROOT
-from tests.emulate.waiting import at_work, wait_for
+from tests.waiting import at_work, wait_for
 
 
 @pytest.mark.kernel
@@ -46,7 +45,4 @@ def test_no_guest_goes_on(number: signal.Signals, tmp_path: Path) -> None:
             process.kill()
     if number == signal.SIGINT:
         assert process.returncode == INTERRUPTED
-    deadline = time.monotonic() + 5
-    while at_work(tmp_path) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert at_work(tmp_path) == []
+    wait_for(lambda: not at_work(tmp_path), seconds=5)

@@ -6,7 +6,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +13,7 @@ import pytest
 
 from qdisclab.emulation.errors import INTERRUPTED
 from tests import ROOT, write_executable
-from tests.emulate.waiting import wait_for
+from tests.waiting import wait_for
 from workflow import progress, reproduce
 
 
@@ -106,10 +105,8 @@ def test_a_second_reproduce_all_is_told_to_wait(checkout: Path) -> None:
     (checkout / "results/logs").mkdir(parents=True)
     lock = checkout / "results/logs/lock"
     with subprocess.Popen(["flock", str(lock), "sleep", "60"]) as first:
-        deadline = time.monotonic() + 20
-        while subprocess.run(["flock", "--nonblock", str(lock), "true"]).returncode == 0:
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        command = ["flock", "--nonblock", str(lock), "true"]
+        wait_for(lambda: subprocess.run(command).returncode, seconds=20)
         done = reproduce_all(checkout)
         first.send_signal(signal.SIGTERM)
     assert done.returncode == 1

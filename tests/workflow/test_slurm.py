@@ -24,6 +24,7 @@ from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import MissingTool
 from qdisclab.emulation.machine import rootfs
 from tests import ROOT, write_executable
+from tests.waiting import wait_for
 from tests.workflow.plans import config
 from workflow import cluster, reproduce
 from workflow.plan import make_plan
@@ -65,13 +66,6 @@ SlurmdTimeout=20
 NodeName={host} NodeAddr=127.0.0.1 CPUs={cpus} RealMemory={memory} State=UNKNOWN
 PartitionName=main Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
-
-
-def wait_for(what: str, done: Callable[[], bool], seconds: float = 300) -> None:
-    deadline = time.monotonic() + seconds
-    while not done():
-        assert time.monotonic() < deadline, f"not within {seconds:g} s: {what}"
-        time.sleep(0.2)
 
 
 class Slurm:
@@ -120,9 +114,8 @@ class Slurm:
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-        wait_for(
-            "a node", lambda: self.ask("sinfo", "-h", "-o", "%T") in ("idle", "mixed", "allocated")
-        )
+        states = ("idle", "mixed", "allocated")
+        wait_for(lambda: self.ask("sinfo", "-h", "-o", "%T") in states, name="a node")
 
     def resume(self) -> None:
         """Put a drained node back to work, as whoever looks after a cluster does.
@@ -235,7 +228,7 @@ class Campaign:
             return done() or self.process is None or self.process.poll() is not None
 
         try:
-            wait_for(what, over, 900)
+            wait_for(over, seconds=900, name=what)
         except AssertionError as error:
             error.add_note(self.slurm.ask("squeue", "-o", "%i %j %T %r"))
             error.add_note(self.slurm.ask("sinfo", "-o", "%n %T %E"))
@@ -369,10 +362,10 @@ def test_what_works_in_a_job_ends_with_the_jobs_script(tmp_path: Path) -> None:
     inner = f"{sys.executable} -m snakemake --cores 1 --mode remote --executor local --nolock"
     with subprocess.Popen(["sh", "-c", f"{inner}; :"], cwd=tmp_path) as script:
         pid = tmp_path / "pid"
-        wait_for("the step", lambda: pid.is_file() and pid.read_text().endswith("\n"), 60)
+        wait_for(lambda: pid.is_file() and pid.read_text().endswith("\n"), seconds=60)
         script.terminate()
     ended = Path("/proc", pid.read_text().strip())
-    wait_for("Snakemake's end", lambda: not ended.exists(), 20)
+    wait_for(lambda: not ended.exists(), seconds=20)
 
 
 def test_only_jobs_of_this_checkout_are_ended(

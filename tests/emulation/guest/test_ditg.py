@@ -22,6 +22,7 @@ from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.run import execute
 from tests import write_executable
+from tests.waiting import wait_for
 
 PACKET = (
     "Flow>1 Seq>{seq} Src>10.0.1.1/1 Dest>10.0.4.2/2 txTime>0:0:11.5 rxTime>0:0:11.75 Size>172\n"
@@ -119,12 +120,8 @@ def test_a_receiver_that_does_not_start_is_told(control: ServerProxy, tmp_path: 
 def test_a_test_without_a_packet_is_told(control: ServerProxy, tmp_path: Path) -> None:
     (tmp_path / "packets").write_text("")
     control.request_new_test(0.1, 200, "", False)
-    deadline = time.monotonic() + 20
-    said = ""
-    while said != "no packet arrived" and time.monotonic() < deadline:
-        time.sleep(0.05)
-        said = control.get_test_results("test-0")["message"]  # type: ignore[index,call-overload]
-    assert said == "no packet arrived"
+    told = {"status": "Error", "message": "no packet arrived"}
+    wait_for(lambda: control.get_test_results("test-0") == told, seconds=20)
     assert control.get_test_results("test-7") == {
         "status": "Error",
         "message": "no data of 'test-7' yet",

@@ -14,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from tests import ROOT
+from tests.waiting import wait_for
 
 GETTER = ROOT / "emulation" / "guest" / "web_getter.py"
 
@@ -202,9 +203,7 @@ def test_a_signal_in_the_midst_of_a_page_is_told(server: Server) -> None:
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
-        deadline = time.monotonic() + 30
-        while not server.asked and time.monotonic() < deadline:
-            time.sleep(0.01)
+        wait_for(lambda: server.asked, seconds=30)
         process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=10)
     assert process.returncode == 1

@@ -3,9 +3,9 @@
 import os
 import subprocess
 import sys
-import time
 
 from qdisclab.emulation.host.pool import workers
+from tests.waiting import wait_for
 
 PROGRAM = """
 import os, time
@@ -45,10 +45,7 @@ def test_workers_end_with_a_process_that_is_killed() -> None:
     assert pids and all(map(is_there, pids))
     process.kill()
     process.communicate()
-    deadline = time.monotonic() + 30
-    while any(map(is_there, pids)):
-        assert time.monotonic() < deadline, "a worker is still there"
-        time.sleep(0.05)
+    wait_for(lambda: not any(map(is_there, pids)), seconds=30, name="the workers' end")
 
 
 def test_no_guest_starts_whose_parent_was_killed_before() -> None:
@@ -57,10 +54,7 @@ def test_no_guest_starts_whose_parent_was_killed_before() -> None:
         assert process.stdout is not None
         guest = int(process.stdout.readline())
         process.kill()
-    deadline = time.monotonic() + 30
-    while is_there(guest):
-        assert time.monotonic() < deadline, "it has started"
-        time.sleep(0.05)
+    wait_for(lambda: not is_there(guest), seconds=30)
 
 
 def is_there(pid: int) -> bool:

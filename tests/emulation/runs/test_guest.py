@@ -11,9 +11,9 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-import time
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +31,7 @@ from qdisclab.emulation.model.units import Duration, Size
 from qdisclab.emulation.runs import speed
 from qdisclab.emulation.runs.execution import Execution
 from qdisclab.emulation.runs.run import execute, guest_packages, kernel_log
+from tests.waiting import wait_for
 from workflow import steps
 
 pytestmark = pytest.mark.kernel
@@ -153,7 +154,7 @@ def test_a_qdisc_that_cannot_be_installed_stops_the_run(
 
 def test_a_killed_run_leaves_no_guest_and_no_data(built: Kernel, tmp_path: Path) -> None:
     killed = kill_in_traffic("qdisclab.emulate.cli", built, tmp_path)
-    assert not left(*killed)
+    wait_for_end(*killed)
     assert not (tmp_path / "data").exists()
 
 
@@ -162,11 +163,8 @@ def test_a_run_ends_and_clears_away_where_who_asked_a_server_for_it_is_killed(
 ) -> None:
     with steps.serving():
         processes, folder = kill_in_traffic("workflow.steps", built, tmp_path)
-        assert not left(processes, folder)
-        deadline = time.monotonic() + 20
-        while folder.exists():
-            assert time.monotonic() < deadline, f"{folder} is left"
-            time.sleep(0.05)
+        wait_for_end(processes, folder)
+        wait_for(lambda: not folder.exists(), seconds=20)
     assert not (tmp_path / "data").exists()
 
 
@@ -179,14 +177,9 @@ def kill_in_traffic(module: str, built: Kernel, tmp_path: Path) -> tuple[set[int
     environment = {**os.environ, "TMPDIR": str(tmp_path)}
     process = subprocess.Popen(command, env=environment, stdout=subprocess.DEVNULL)
     try:
-        status: list[Path] = []
-        deadline = time.monotonic() + 60
-        while not any("traffic" in path.read_text() for path in status):
-            assert process.poll() is None, "it ended before it could be killed"
-            assert time.monotonic() < deadline, "no traffic within a minute"
-            time.sleep(0.05)
-            status = list(tmp_path.glob("guest-*/job/status"))
-        folder = status[0].parents[1]
+        status = partial(tmp_path.glob, "guest-*/job/status")
+        wait_for(lambda: any("traffic" in path.read_text() for path in status()), process)
+        folder = next(status()).parents[1]
         mine = {pid for pid in guests(built.path) - before if runs_in(pid, folder)}
         assert mine
     finally:
@@ -195,14 +188,9 @@ def kill_in_traffic(module: str, built: Kernel, tmp_path: Path) -> tuple[set[int
     return mine, folder
 
 
-def left(processes: set[int], folder: Path) -> set[int]:
-    """Those of `processes` that are still in `folder`; a moment after they were killed, none."""
-    deadline = time.monotonic() + 20
-    while found := {pid for pid in processes if runs_in(pid, folder)}:
-        if time.monotonic() > deadline:
-            break
-        time.sleep(0.05)
-    return found
+def wait_for_end(processes: set[int], folder: Path) -> None:
+    """A moment after they were killed none of `processes` is in `folder` any more."""
+    wait_for(lambda: not any(runs_in(pid, folder) for pid in processes), seconds=20)
 
 
 def runs_in(pid: int, folder: Path) -> bool:
@@ -219,7 +207,7 @@ def test_a_guest_that_spins_is_reported(laid_out: tuple[vm.Machine, Path]) -> No
     (folder / "job/job.json").write_text(json.dumps({"work": "script"}))
     with pytest.raises(GuestHung, match=r"still at 0\.\d+ s for 2 s; python3 runs"):
         vm.run(machine, folder, hang_s=2)
-    assert not left(guests(machine.kernel), folder)
+    wait_for_end(guests(machine.kernel), folder)
 
 
 @pytest.mark.parametrize("then", ["", SPIN])

@@ -8,14 +8,21 @@ from pathlib import Path
 
 
 def wait_for(
-    what: Callable[[], object], process: subprocess.Popen[bytes], said: Path | None = None
+    what: Callable[[], object],
+    process: subprocess.Popen[bytes] | None = None,
+    said: Path | None = None,
+    *,
+    seconds: float = 300,
+    name: str = "it",
 ) -> None:
-    """Until `what` is so; `said` is where the process writes why it ended before."""
-    deadline = time.monotonic() + 300
+    """Until `what`, which has a `name`, is so; `said` is where the process, which must not end
+    before, writes why it does."""
+    deadline = time.monotonic() + seconds
     while not what():
-        assert process.poll() is None, f"it has ended: {said.read_text() if said else ''}"
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
+        if process is not None:
+            assert process.poll() is None, f"it has ended: {said.read_text() if said else ''}"
+        assert time.monotonic() < deadline, f"not within {seconds:g} s: {name}"
+        time.sleep(0.05)
 
 
 def at_work(place: Path) -> list[str]:
