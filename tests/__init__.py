@@ -1,8 +1,9 @@
 """Tests, in the folders of what they test."""
 
-from collections.abc import Callable, Mapping
+import subprocess
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Any, Final
 
 OwnFile = Callable[[str], Path]  #: the fixture `own_file`
 
@@ -24,3 +25,8 @@ def write_executable(path: Path, text: str) -> Path:
     path.write_text(text if text.startswith("#!") else f"#!/bin/sh\n{text}\n")
     path.chmod(0o755)
     return path
+
+
+def captured(command: Sequence[str | Path], **options: Any) -> subprocess.CompletedProcess[str]:
+    """Run a command, and keep what it prints; `options` are those of `subprocess.run`."""
+    return subprocess.run(command, capture_output=True, text=True, **options)

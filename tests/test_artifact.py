@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from qdisclab.emulate.cli import build_parser
-from tests import ROOT
+from tests import ROOT, captured
 
 PAGE = (ROOT / "docs/artifact.md").read_text()
 EMULATE = sorted(set(re.findall(r"(?:^|`)\.venv/bin/emulate ([^`\n]+)", PAGE, re.MULTILINE)))
@@ -52,7 +52,7 @@ def test_commands_work_at_smoke_scale(scratch: Path) -> None:
     commands = [f"./reproduce-all{words}" for words in REPRODUCE]
     commands += [f".venv/bin/emulate {words}" for words in EMULATE]
     for words in dict.fromkeys(map(at_smoke_scale, commands)):
-        done = subprocess.run(shlex.split(words), cwd=scratch, capture_output=True, text=True)
+        done = captured(shlex.split(words), cwd=scratch)
         assert done.returncode == 0, f"{words}: {done.stdout}{done.stderr}"
     assert {str(path.relative_to(scratch / "results")) for path in scratch.rglob("table.csv")} >= {
         f"{place}gbw2015/fig2b/table.csv" for place in ("", "emulated-smoke/")

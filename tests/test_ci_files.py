@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests import ROOT, write_executable
+from tests import ROOT, captured, write_executable
 from tests.data import provenances
 
 Made = Callable[..., None]
@@ -131,7 +131,7 @@ def pipeline(tmp_path: Path) -> Pipeline:
 
     def call(**variables: str) -> subprocess.CompletedProcess[str]:
         around = os.environ | {"TMPDIR": str(temporary), "RUNS": "none"} | variables
-        return subprocess.run([script], cwd=folder, env=around, capture_output=True, text=True)
+        return captured([script], cwd=folder, env=around)
 
     return call
 

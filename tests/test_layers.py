@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 
 
 @pytest.fixture
@@ -24,7 +24,7 @@ def checkout(root: Path, tmp_path: Path) -> Path:
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
     command = [str(Path(sys.executable).parent / "lint-imports"), "--no-cache"]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    return captured(command, cwd=folder)
 
 
 #: A module and what it must not import.

@@ -3,7 +3,6 @@
 import ast
 import io
 import re
-import subprocess
 import tokenize
 from collections.abc import Iterator
 from functools import cache
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 
 PACKAGES = ("analysis", "emulate", "emulation", "qdisclab", "tests", "workflow")
 
@@ -42,10 +41,9 @@ _LINK = re.compile(r"\]\(([^)\s]+)\)")
 @cache
 def tracked() -> frozenset[str]:
     """All files of the repository and their folders, relative to its root."""
-    listed = subprocess.run(
-        ["git", "ls-files", "--cached", "--others", "--exclude-standard"],
-        cwd=ROOT, text=True, capture_output=True, check=True,
-    ).stdout.split("\n")  # fmt: skip
+    listed = captured(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard"], cwd=ROOT, check=True
+    ).stdout.split("\n")
     files = {name for name in listed if name and (ROOT / name).exists()}
     folders = {str(parent) for name in files for parent in Path(name).parents}
     return frozenset(files | folders)

@@ -11,6 +11,7 @@ from pathlib import Path
 from qdisclab.emulation.config import catalogue
 from qdisclab.emulation.kinds.traffic.program import CommandSection
 from qdisclab.emulation.kinds.traffic.programs import Programs
+from tests import captured
 
 FOLDER = Path(__file__).parents[1] / "docs/transports"
 
@@ -39,7 +40,7 @@ def test_a_download_over_tcp_prints_its_rate_and_its_bytes() -> None:
     with subprocess.Popen([*program, "listen", port, "reno"]) as server:
         words = [*program, "fetch", "127.0.0.1", port, "0.7"]
         for _ in range(100):  # until it listens
-            fetch = subprocess.run(words, capture_output=True, text=True, check=False)
+            fetch = captured(words)
             if fetch.returncode == 0:
                 break
             time.sleep(0.1)

@@ -12,7 +12,7 @@ import pytest
 
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import recipe as recipes, source as sources
-from tests import ROOT
+from tests import ROOT, captured
 
 PATCH = ROOT / "docs/upstream/flent-tc-statistics.patch"
 MAILS = sorted((ROOT / "docs/upstream/linux").glob("*.patch"))
@@ -120,9 +120,9 @@ def test_the_newest_kernel_takes_the_mails_and_finds_no_fault_in_them(tmp_path: 
     tree = sources.unpack(source, tmp_path, ["arch/um/*", "fs/hostfs/*", "scripts/*"])
     assert MAILS
     check = ["perl", "scripts/checkpatch.pl", "--strict", "--no-tree", *map(str, MAILS)]
-    checked = subprocess.run(check, cwd=tree, capture_output=True, text=True, check=False)
+    checked = captured(check, cwd=tree)
     assert checked.returncode == 0, checked.stdout
     for mail in MAILS:
         command = ["patch", "-p1", "--fuzz=0", "--input", str(mail)]
-        applied = subprocess.run(command, cwd=tree, capture_output=True, text=True, check=False)
+        applied = captured(command, cwd=tree)
         assert (applied.returncode, "Hunk" in applied.stdout) == (0, False), applied.stdout

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 
 #: What an environment without extras does: packages of theirs cannot be imported.
 WITHOUT = """
@@ -53,7 +53,7 @@ def emulate(
     if NO_NAMESPACES[1] in before:
         before = (*before, "--")
     command = [*before, sys.executable, "-P", "-c", code, *words]
-    return subprocess.run(command, cwd=cwd, capture_output=True, text=True)
+    return captured(command, cwd=cwd)
 
 
 def test_all_lies_below_one_folder(site: Path) -> None:
@@ -73,12 +73,7 @@ def test_the_core_takes_few_packages(site: Path) -> None:
 def test_it_lists_what_the_checkout_lists(site: Path, tmp_path: Path) -> None:
     installed = emulate(site, "list", "gbw2015", cwd=tmp_path)
     assert installed.returncode == 0, installed.stderr
-    here = subprocess.run(
-        [sys.executable, "-m", "qdisclab.emulate.cli", "list", "gbw2015"],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    here = captured([sys.executable, "-m", "qdisclab.emulate.cli", "list", "gbw2015"], cwd=ROOT)
     rows = [
         [line.rpartition("\t")[0] for line in done.stdout.splitlines()]  # not the estimate of time
         for done in (installed, here)

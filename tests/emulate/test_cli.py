@@ -3,7 +3,6 @@ import json
 import os
 import shutil
 import signal
-import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +16,7 @@ from qdisclab.emulate.table import print_table
 from qdisclab.emulation import errors
 from qdisclab.emulation.errors import ConfigError, EmulationError, KernelBuildError
 from qdisclab.emulation.study import studies
+from tests import captured
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -143,9 +143,7 @@ def test_imports_of_a_command(words: list[str], without: set[str]) -> None:
         f"try:\n    cli.main({words})\nexcept SystemExit:\n    pass\n"
         f"print({without} & set(sys.modules))\n"
     )
-    done = subprocess.run(
-        [sys.executable, "-c", script], capture_output=True, text=True, check=True
-    )
+    done = captured([sys.executable, "-c", script], check=True)
     assert len(done.stdout) > 100
     assert done.stdout.splitlines()[-1] == "set()"
 

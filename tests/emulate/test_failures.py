@@ -13,7 +13,6 @@ import json
 import os
 import re
 import shutil
-import subprocess
 import sys
 import time
 from collections.abc import Callable
@@ -36,7 +35,7 @@ from qdisclab.emulation.machine import vm
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.model.run import Experiment, Run
 from qdisclab.emulation.runs import run
-from tests import ROOT, write_executable
+from tests import ROOT, captured, write_executable
 from tests.data import synthetic
 from tests.data.provenances import GUEST_ROOT as TOOLS, KERNEL
 from workflow import steps
@@ -125,7 +124,7 @@ def test_a_real_full_disk_is_told(tmp_path: Path) -> None:
         f'from qdisclab.emulation.host import storage; storage.require_room(Path("{disk}/data"))\''
     )
     command = ["unshare", "--map-root-user", "--mount", "sh", "-c", script]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    done = captured(command, cwd=ROOT)
     if "unshare" in done.stderr or "mount" in done.stderr:
         pytest.skip(f"no namespaces of one's own here: {done.stderr.strip()}")
     assert "1 MiB are free, and a run may need 16; free some space" in done.stderr

@@ -17,7 +17,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.machine import guestcode
 from studies.battling2013 import measures as battling, plots as figures_battling
-from tests import ROOT, write_executable
+from tests import ROOT, captured, write_executable
 from tests.data import provenances, synthetic
 
 GUEST = ROOT / "emulation" / "guest"
@@ -80,7 +80,7 @@ def test_flent_gets_the_iperf_that_it_asks_for(tmp_path: Path) -> None:
     client = write_executable(tmp_path / "client", text)
 
     def run(*words: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([client, *words], capture_output=True, text=True, check=True)
+        return captured([client, *words], check=True)
 
     assert "--enhancedreports" in run("-h").stderr
     given = (

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from pathlib import Path
 
@@ -12,7 +11,7 @@ from qdisclab.analysis.measures.registry import Metric
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation.datafile import counters, read_rows
 from studies.bbr.programs.flow import state_of
-from tests import ROOT
+from tests import ROOT, captured
 
 STUDY = ROOT / "studies" / "bbr"
 
@@ -131,10 +130,9 @@ def test_a_control_with_the_hooks_of_bbr_is_a_module_of_ones_own(tmp_path: Path)
     text = text.replace("\nexperiments:", "\ncontrols: {steady: {module: steady}}\nexperiments:", 1)
     (study / "study.yaml").write_text(text)
     emulate = [sys.executable, "-m", "qdisclab.emulate.cli", "run", f"{study}/cases", "--trust"]
-    done = subprocess.run(
-        [*emulate, "--cc", "steady", "--seed", "1", "--output", str(tmp_path / "data")],
-        cwd=ROOT, text=True, capture_output=True, check=False,
-    )  # fmt: skip
+    done = captured(
+        [*emulate, "--cc", "steady", "--seed", "1", "--output", str(tmp_path / "data")], cwd=ROOT
+    )
     assert done.returncode == 0, done.stderr
     (path,) = (tmp_path / "data").rglob("*.rows.jsonl.gz")
     (row,) = read_rows(path)

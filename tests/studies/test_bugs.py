@@ -2,7 +2,6 @@
 
 import csv
 import json
-import subprocess
 import sys
 from types import SimpleNamespace
 
@@ -11,7 +10,7 @@ import pytest
 
 from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
-from tests import ROOT
+from tests import ROOT, captured
 
 STUDY = ROOT / "studies" / "bugs"
 
@@ -35,9 +34,7 @@ def test_each_case_has_a_patch_and_bounds() -> None:
 def test_quick_cases_are_within_their_bounds() -> None:
     names = ["netem_limit", "tcp_mss_ack", "tbf_gso"]
     command = [sys.executable, "-m", "qdisclab.emulate.cli", "exec", "--seed", "5", "--", "python3"]
-    done = subprocess.run(
-        [*command, "bugs.py", *names], cwd=STUDY, text=True, capture_output=True, check=False
-    )
+    done = captured([*command, "bugs.py", *names], cwd=STUDY)
     assert done.returncode == 0, done.stderr
     rows = {row["case"]: row["value"] for row in map(json.loads, done.stdout.splitlines())}
     assert rows.keys() == set(names)

@@ -4,7 +4,6 @@ import csv
 import gzip
 import hashlib
 import json
-import subprocess
 import sys
 from collections import defaultdict
 from pathlib import Path
@@ -16,6 +15,7 @@ from qdisclab.analysis.claims.plugin import rules_of
 from qdisclab.analysis.runs import study
 from qdisclab.emulation import datafile
 from qdisclab.emulation.runs.index import index
+from tests import captured
 from workflow import checksums
 
 ALL_MIB = 298  # what all runs may take
@@ -166,7 +166,7 @@ def test_runs_of_khademi2013_have_their_packets_and_are_small(data: Path) -> Non
 def test_flents_own_plotter_opens_it(data: Path, tmp_path: Path, run: str, plot: str) -> None:
     flent = Path(sys.executable).parent / "flent"
     command = [flent, "-i", data / run / "seed-001.flent.gz", "-p", plot, "-o", tmp_path / "a.png"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    done = captured(command, cwd=tmp_path)
     said = done.stdout + done.stderr
     assert done.returncode == 0, said
     assert not {"ERROR", "WARNING"} & set(said.replace(":", " ").split()), said

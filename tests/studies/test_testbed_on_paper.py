@@ -2,13 +2,12 @@
 
 import os
 import re
-import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 
 PAGE = ROOT / "docs" / "testbed-on-paper.md"
 
@@ -39,8 +38,6 @@ def test_the_page_leads_from_a_rig_to_its_packets(tmp_path: Path) -> None:
         ["bash", "-euo", "pipefail", "-c", blocks["sh"]],
         [sys.executable, "-c", blocks["python"] + ASKED],
     ):
-        done = subprocess.run(
-            command, cwd=tmp_path, env=environment, text=True, capture_output=True, check=False
-        )
+        done = captured(command, cwd=tmp_path, env=environment)
         print(done.stdout)
         assert done.returncode == 0, done.stderr[-4000:]

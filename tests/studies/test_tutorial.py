@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 
 PAGE = ROOT / "docs" / "your-own-study.md"
 
@@ -50,9 +50,7 @@ def test_the_page_leads_to_runs_tables_and_a_figure(tmp_path: Path) -> None:
         command = ["bash", "-euo", "pipefail", "-c", text]
         if language == "python":
             command = ["python", "-c", text]
-        done = subprocess.run(
-            command, cwd=clone, env=environment, text=True, capture_output=True, timeout=900
-        )
+        done = captured(command, cwd=clone, env=environment, timeout=900)
         assert done.returncode == 0, f"{text}\n{done.stdout[-2000:]}\n{done.stderr[-4000:]}"
     assert (clone / "my-study/data/my-study/first,base_rtt=100ms/20-5/cake/cubic").is_dir()
     assert (clone / "results/index.html").is_file()

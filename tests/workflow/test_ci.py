@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import write_executable
+from tests import captured, write_executable
 
 NEW_ROOT = ("unshare", "--user", "--map-root-user")  # root of a namespace of its own
 
@@ -59,7 +59,7 @@ def test_root_has_the_tests_run_by_a_user(checkout: Path, tmp_path: Path) -> Non
         "PIP_CONFIG_FILE": str(tmp_path / "named.conf"),
     }
     command = [*NEW_ROOT, checkout / ".ci/run", "-k", "switch"]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True)
+    done = captured(command, env=environment)
     assert done.returncode == 7, done.stderr
     made, packages, tests = calls.read_text().splitlines()
     assert made.startswith("useradd --create-home ")

@@ -15,7 +15,7 @@ from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.kernel import module
 from qdisclab.emulation.kernel.make import TOOLS
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
-from tests import write_executable
+from tests import captured, write_executable
 from workflow import bundle, ready
 
 
@@ -50,12 +50,8 @@ def test_a_stage_has_all_that_it_imports(
             else:
                 (tmp_path / target).mkdir(parents=True, exist_ok=True)
                 shutil.copy(root / source, tmp_path / target)
-    done = subprocess.run(
-        [sys.executable, "-S", "-E", "-c", IMPORTS[stage]],  # no packages, as there
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
+    without_packages = [sys.executable, "-S", "-E", "-c", IMPORTS[stage]]  # as there
+    done = captured(without_packages, cwd=tmp_path)
     assert done.returncode == 0, done.stderr
 
 
@@ -77,11 +73,9 @@ def container(root: Path, folder: Path, *arguments: str) -> subprocess.Completed
     for name in ("kernel", "module", "rootfs"):
         (folder / "cache/qdisc-lab" / name / "digest").mkdir(parents=True, exist_ok=True)
     write_executable(folder / "reproduce-all", 'echo reproduce-all "$@"; echo "$HOME"')
-    return subprocess.run(
+    return captured(
         ["bash", "-c", text, "container", *arguments],
         env={"PATH": "/usr/bin:/bin", "XDG_CACHE_HOME": str(folder / "cache")},
-        capture_output=True,
-        text=True,
     )
 
 

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from qdisclab.emulation.errors import INTERRUPTED
-from tests import ROOT, write_executable
+from tests import ROOT, captured, write_executable
 from tests.waiting import wait_for
 from workflow import progress, reproduce
 
@@ -29,7 +29,7 @@ def checkout(tmp_path: Path) -> Path:
 
 def reproduce_all(checkout: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = ["./reproduce-all", *(words or ("--setup-only",))]
-    return subprocess.run(command, cwd=checkout, capture_output=True, text=True, timeout=60)
+    return captured(command, cwd=checkout, timeout=60)
 
 
 def test_interrupted_snakemake_says_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -60,10 +60,7 @@ def test_what_nobody_expected_ends_after_a_step_that_failed(tmp_path: Path) -> N
         "command.exit_with(lambda: [][reproduce.snakemake(options, progress.Work(1))])"
     )
     environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True,
-        text=True, timeout=120,
-    )  # fmt: skip
+    ended = captured([sys.executable, "-c", code], cwd=tmp_path, env=environment, timeout=120)
     assert ended.returncode == 1
     assert ended.stderr.endswith("IndexError: list index out of range\n")
 
@@ -137,10 +134,7 @@ def test_results_without_room_are_told(checkout: Path) -> None:
     (checkout / "bin").mkdir()
     write_executable(checkout / "bin/df", "echo Avail; echo 51200")
     environment = {**os.environ, "PATH": f"{checkout}/bin:{os.environ['PATH']}"}
-    done = subprocess.run(
-        ["./reproduce-all", "--setup-only"], cwd=checkout, capture_output=True, text=True,
-        env=environment, timeout=60,
-    )  # fmt: skip
+    done = captured(["./reproduce-all", "--setup-only"], cwd=checkout, env=environment, timeout=60)
     assert done.returncode == 1
     assert "50 MiB are left for" in done.stderr
     assert "free some space" in done.stderr

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests import write_executable
+from tests import captured, write_executable
 
 #: What the script itself runs; a machine that lacks all else has these.
 BASE = ("bash", "cat", "cp", "cut", "env", "mkdir", "printf", "sha256sum", "sh", "tail", "id")
@@ -49,12 +49,10 @@ class Machine:
         write_executable(self.folder / ".venv/bin/python", PYTHON)
 
     def run(self, script: str, **environment: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
+        return captured(
             [self.bin / "bash", "-euo", "pipefail", "-c", f"source workflow/setup.sh; {script}"],
             cwd=self.folder,
             env={"PATH": str(self.bin), "CALLS": str(self.folder / "calls"), **environment},
-            capture_output=True,
-            text=True,
             stdin=subprocess.DEVNULL,
         )
 

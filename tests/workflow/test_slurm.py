@@ -23,7 +23,7 @@ import yaml
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import MissingTool
 from qdisclab.emulation.machine import rootfs
-from tests import ROOT, write_executable
+from tests import ROOT, captured, write_executable
 from tests.waiting import wait_for
 from tests.workflow.plans import config
 from workflow import cluster, reproduce
@@ -102,9 +102,7 @@ class Slurm:
         return {**kept, "PATH": f"{self.folder / 'bin'}:{os.environ['PATH']}"}
 
     def ask(self, *command: str) -> str:
-        return subprocess.run(
-            command, env=self.environment, capture_output=True, text=True
-        ).stdout.strip()
+        return captured(command, env=self.environment).stdout.strip()
 
     def start(self, *names: str) -> None:
         for name in names or DAEMONS:
@@ -419,15 +417,13 @@ def test_a_machine_without_slurm_is_told(monkeypatch: pytest.MonkeyPatch, tmp_pa
 def test_a_notebook_is_a_job_of_papermill_alone(slurm: Slurm, tmp_path: Path) -> None:
     """Called as anybody would call it, with the folder of a study as its parameter."""
     study, written = ROOT / "studies/gbw2015", tmp_path / "out.ipynb"
-    done = subprocess.run(
+    done = captured(
         [
             *("srun", sys.executable, "-m", "papermill", "notebooks/rrul.ipynb", written),
             *("-p", "study", study),
         ],
         cwd=ROOT,
         env=slurm.environment,
-        capture_output=True,
-        text=True,
     )
     assert done.returncode == 0, done.stderr[-2000:]
     assert '"image/png"' in written.read_text() or '"image/svg+xml"' in written.read_text()

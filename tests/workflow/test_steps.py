@@ -17,7 +17,7 @@ import pytest
 
 from qdisclab.analysis.site import pages
 from qdisclab.emulation.errors import ConfigError
-from tests import ROOT
+from tests import ROOT, captured
 from workflow import kernels, steps
 
 
@@ -31,7 +31,7 @@ def served(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
 
 def step(*words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "workflow.steps", *words]
-    return subprocess.run(command, capture_output=True, text=True, cwd=ROOT)
+    return captured(command, cwd=ROOT)
 
 
 def test_a_step_answers_with_its_output_and_status(served: str, tmp_path: Path) -> None:
@@ -144,9 +144,7 @@ def test_nothing_is_left_to_import_for_figures_and_runs_and_nothing_is_said(
 ) -> None:
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.delenv("PYDEVD_DISABLE_FILE_VALIDATION", raising=False)
-    done = subprocess.run(
-        [sys.executable, "-c", PRELOADED], capture_output=True, text=True, check=True, cwd=ROOT
-    )
+    done = captured([sys.executable, "-c", PRELOADED], check=True, cwd=ROOT)
     last = json.loads(done.stdout.splitlines()[-1])
     assert last == {"status": 0, "imported": [], "exporters": 1}
     assert done.stderr == ""

@@ -2,7 +2,6 @@
 
 import re
 import shutil
-import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +14,7 @@ from qdisclab.analysis.site import report
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.kernel.make import TOOLS
 from qdisclab.emulation.study import template
-from tests import ROOT
+from tests import ROOT, captured
 from tests.workflow.plans import config, run_of
 from workflow import plan, reproduce
 from workflow.plan import figure_files, make_plan
@@ -182,7 +181,7 @@ def test_the_script_knows_the_kernels_tools() -> None:
     ],
 )
 def test_reproduce_all_refuses(arguments: list[str], message: str) -> None:
-    done = subprocess.run(["./reproduce-all", *arguments], capture_output=True, text=True)
+    done = captured(["./reproduce-all", *arguments])
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
@@ -194,7 +193,7 @@ def test_a_cluster_takes_no_folder_with_a_space(tmp_path: Path) -> None:
     for name in ("reproduce-all", "workflow/setup.sh"):
         shutil.copy(ROOT / name, place / name)
     command = [place / "reproduce-all", "--emulate", "--profile", "slurm"]
-    done = subprocess.run(command, capture_output=True, text=True)
+    done = captured(command)
     assert done.returncode == 2
     assert f"need a folder without spaces, not '{place}'" in done.stderr
 
@@ -211,14 +210,14 @@ def test_reproduce_all_takes_a_figure_of_a_new_study(
 ) -> None:
     template.make(tmp_path / "my-study")
     chosen = ["--study", str(tmp_path / "my-study"), "--figure", f"my-study/{figure}"]
-    done = subprocess.run(["./reproduce-all", "--dry-run", *chosen], capture_output=True, text=True)
+    done = captured(["./reproduce-all", "--dry-run", *chosen])
     assert done.returncode == 2
     assert message in done.stderr
 
 
 def test_help() -> None:
     for command in ("./reproduce-all", "./run-tests"):
-        done = subprocess.run([command, "--help"], capture_output=True, text=True, check=True)
+        done = captured([command, "--help"], check=True)
         assert done.stdout.startswith(("Usage", "Check"))
 
 
@@ -324,7 +323,7 @@ def steps(figures: str, results: Path) -> set[str]:
         sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
         "rules", "--config", f"results={results}", "studies=[]" , f"figures=[{figures}]",
     ]  # fmt: skip
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = captured(command, check=True)
     found = re.findall(r"^(\w+) +\d+$", done.stdout + done.stderr, re.MULTILINE)
     return set(found) - {"total"}
 

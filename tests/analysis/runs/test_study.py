@@ -6,7 +6,6 @@ import math
 import os
 import re
 import shutil
-import subprocess
 import sys
 import textwrap
 from pathlib import Path
@@ -32,7 +31,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.config.catalogue import experiment, load
 from qdisclab.emulation.errors import ConfigError, EmulationError
 from qdisclab.emulation.study import studies
-from tests import ROOT, write_files
+from tests import ROOT, captured, write_files
 from tests.data import provenances, synthetic
 from workflow.plan import Plan, make_plan
 
@@ -167,7 +166,7 @@ def test_new_runs_of_it_go_where_all_new_runs_go(
         "from qdisclab.emulation.config.catalogue import experiment; "
         "print(experiment('mine/load').title)"
     )
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    done = captured([sys.executable, "-c", code], check=True)
     assert done.stdout == "Real-time response under load\n"
 
 
@@ -197,11 +196,9 @@ def test_the_commands_take_its_folder(
         assert cli.main(["claims", "--study", str(mine)]) == 0
     rows = [line.split("\t")[:2] for line in capsys.readouterr().out.splitlines()[1:]]
     assert rows == [["mine001", "agrees"], ["mine002", "disagrees"]]
-    dry = subprocess.run(
-        [sys.executable, "-m", "snakemake", "--cores", "1", "--dry-run", "--nolock", "--quiet",
-         "rules", "--config", f"results={tmp_path / 'r'}", f'studies=["{mine}"]'],
-        capture_output=True, text=True, cwd=ROOT,
-    )  # fmt: skip
+    words = ["--cores", "1", "--dry-run", "--nolock", "--quiet", "rules", "--config"]
+    words += [f"results={tmp_path / 'r'}", f'studies=["{mine}"]']
+    dry = captured([sys.executable, "-m", "snakemake", *words], cwd=ROOT)
     assert re.search(r"^figure +1$", dry.stdout + dry.stderr, re.MULTILINE), dry.stderr
 
 

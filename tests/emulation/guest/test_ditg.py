@@ -21,7 +21,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.run import execute
-from tests import write_executable
+from tests import captured, write_executable
 from tests.waiting import wait_for
 
 PACKET = (
@@ -144,7 +144,7 @@ def test_a_client_is_copied_by_its_address(root: Path) -> None:
     )
     words = [sys.executable, "-c", f"import ditg_pickle\n{code}"]
     there = {"PYTHONPATH": folder}
-    done = subprocess.run(words, capture_output=True, text=True, timeout=30, env=there)
+    done = captured(words, timeout=30, env=there)
     assert done.stdout == "<ServerProxy for 10.0.4.2:8000/RPC2>\n", done.stderr
 
 

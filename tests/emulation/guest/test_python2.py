@@ -5,6 +5,7 @@ import sys
 from pathlib import Path
 
 from qdisclab.emulation.machine.guestcode import FOLDER
+from tests import captured
 
 SCRIPT = """\
 #!/usr/bin/python
@@ -22,7 +23,7 @@ PART = "from StringIO import StringIO\n\ndef name():\n    return StringIO(u'part
 
 def python2(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(FOLDER / "python2.py"), *words]
-    return subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    return captured(command, cwd=folder)
 
 
 def test_a_script_and_what_it_imports_are_translated(tmp_path: Path) -> None:

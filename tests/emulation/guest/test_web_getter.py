@@ -13,7 +13,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from tests import ROOT
+from tests import ROOT, captured
 from tests.waiting import wait_for
 
 GETTER = ROOT / "emulation" / "guest" / "web_getter.py"
@@ -85,7 +85,7 @@ def server() -> Iterator[Server]:
 
 def run(*arguments: object, text: str = "") -> subprocess.CompletedProcess[str]:
     command = [sys.executable, str(GETTER), *map(str, arguments)]
-    return subprocess.run(command, input=text, capture_output=True, text=True, timeout=60)
+    return captured(command, input=text, timeout=60)
 
 
 def test_a_page_is_its_list_and_all_objects(server: Server) -> None:

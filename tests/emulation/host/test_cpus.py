@@ -12,7 +12,7 @@ import pytest
 
 from qdisclab.emulation.host import cpus, facts
 from qdisclab.emulation.host.cpus import by_idleness, claim
-from tests import ROOT
+from tests import ROOT, captured
 
 #: Of no machine, and of no other process of the tests: nobody has claimed them.
 CPUS = [4 * os.getpid() + 3001, 4 * os.getpid() + 3002]
@@ -69,10 +69,12 @@ def test_two_users_get_different_cpus() -> None:
         ignored = shutil.ignore_patterns("__pycache__")
         shutil.copytree(ROOT / "emulation", f"{place}/emulation", ignore=ignored)
         shutil.copytree(ROOT / "qdisclab", f"{place}/qdisclab", True, ignored)
-        done = subprocess.run(
-            [*nobody, python, "-c", code], input="", capture_output=True, text=True, cwd=place,
+        done = captured(
+            [*nobody, python, "-c", code],
+            input="",
+            cwd=place,
             env={"TMPDIR": "/nonexistent", "HOME": "/nonexistent"},
-        )  # fmt: skip
+        )
     assert done.stderr == ""
     assert [ours, int(done.stdout)] == CPUS
 

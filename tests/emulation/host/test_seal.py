@@ -17,6 +17,7 @@ from qdisclab.emulation.kernel import module
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.machine.rootfs import RootFs
 from qdisclab.emulation.machine.vm import Machine
+from tests import captured
 
 
 @pytest.fixture
@@ -100,7 +101,7 @@ def test_its_owner_cannot_write_and_can_remove(folder: Path, tmp_path: Path) -> 
             path.chmod(0o755)
     as_nobody = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
     script = f"cd {folder}; echo x >usr/bin/tc; rm -f usr/bin/tc; touch new; ls usr/bin"
-    done = subprocess.run([*as_nobody, "sh", "-c", script], capture_output=True, text=True)
+    done = captured([*as_nobody, "sh", "-c", script])
     assert done.stdout.split() == ["link", "tc"]
     assert done.stderr.count("Permission denied") == 3
     subprocess.run([*as_nobody, "chmod", "-R", "u+rwX", str(folder)], check=True)

@@ -26,6 +26,7 @@ from qdisclab.emulation.kernel import make, module
 from qdisclab.emulation.machine import rootfs, vm
 from qdisclab.emulation.programs import executables
 from qdisclab.emulation.runs import execution
+from tests import captured
 from tests.kernels import LOAD
 
 WALLS = ("landlock", "namespaces")
@@ -394,10 +395,8 @@ def test_a_build_of_others_sources_reaches_the_compiler_alone(
 
 def run_python(code: str, reach: confine.Reach, limits: confine.Limits | None = None) -> str:
     """What Python prints of `code` behind the wall."""
-    done = subprocess.run(
+    done = captured(
         [sys.executable, "-I", "-S", "-c", code],
-        capture_output=True,
-        text=True,
         cwd=reach.folder,
         preexec_fn=confine.confined(reach, limits),
     )

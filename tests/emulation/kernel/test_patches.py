@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import subprocess
 import tempfile
 import time
 from contextlib import suppress
@@ -18,6 +17,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.kernel.recipe import RECIPE_DIR
 from qdisclab.emulation.machine import rootfs, vm
+from tests import captured
 from tests.kernels import OLDEST, TODAY, load_module, needs_oldest, needs_today, run_script
 
 PATCHES = RECIPE_DIR / "patches"
@@ -143,9 +143,7 @@ def test_the_compiler_does_not_change_how_much_memory_there_is(tmp_path: Path, s
 @pytest.mark.parametrize("series", ALL)
 def test_the_compiler_does_not_decide_what_is_drawn(series: str) -> None:
     """Called, they draw four bytes also for a limit that is known: other ports, other drops."""
-    listed = subprocess.run(
-        ["nm", kernel.build(series=series).path], capture_output=True, text=True, check=True
-    ).stdout
+    listed = captured(["nm", kernel.build(series=series).path], check=True).stdout
     names = {line.split()[-1] for line in listed.splitlines()}
     assert "__get_random_u32_below" in names
     assert not [name for name in names if re.match(r"get_random_u32_(below|above|incl)", name)]

@@ -1,7 +1,6 @@
 """emulation.kernel.tree: kernels of trees that somebody works in."""
 
 import hashlib
-import subprocess
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,7 @@ from qdisclab.emulate import cli
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
 from qdisclab.emulation.kernel import builder, tree
 from qdisclab.emulation.kernel.builder import Kernel
-from tests import write_files
+from tests import captured, write_files
 from tests.emulation.kernel.conftest import MAKEFILE, PATCH, needs_make
 
 RULES = """\
@@ -46,7 +45,7 @@ class Tree:
     def git(self, *words: str) -> str:
         who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
         command = ["git", "-C", self.path, *who, *words]
-        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+        return captured(command, check=True).stdout.strip()
 
 
 @pytest.fixture

@@ -1,7 +1,6 @@
 """emulation.runs.bisect: on a tree of git in which three commits change codel."""
 
 import json
-import subprocess
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,6 +14,7 @@ from qdisclab.emulation.kernel import tree
 from qdisclab.emulation.kernel.builder import Kernel
 from qdisclab.emulation.runs import bisect
 from qdisclab.emulation.runs.bisect import Condition, Step
+from tests import captured
 
 CONDITION = Condition.parse("latency_ms < 60")
 INTERVALS = ["100", "100 again", "50", "50 again"]
@@ -23,7 +23,7 @@ INTERVALS = ["100", "100 again", "50", "50 again"]
 def git(folder: Path, *words: str) -> str:
     who = ("-c", "user.name=N", "-c", "user.email=n@example.invalid")
     command = ["git", "-C", folder, *who, *words]
-    return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+    return captured(command, check=True).stdout.strip()
 
 
 @pytest.fixture

@@ -12,6 +12,7 @@ import pytest
 
 from qdisclab.emulate import cli
 from qdisclab.emulation.runs.execution import difference
+from tests import captured
 
 pytestmark = pytest.mark.kernel
 
@@ -205,7 +206,7 @@ def test_what_is_piped_in_is_said_to_stay_outside(folder: Path, feed: str, said:
     (folder / "empty").touch()
     emulate = f"{sys.executable} -m qdisclab.emulate.cli exec -- cat"
     text = f"{feed} {emulate}" if "|" in feed else f"{emulate} {feed}"
-    done = subprocess.run(["sh", "-c", text], capture_output=True, text=True, check=True)
+    done = captured(["sh", "-c", text], check=True)
     assert done.stdout == ""
     assert done.stderr.count("warning: standard input is not passed to the command; ") == said
 
@@ -370,10 +371,7 @@ def test_a_terminated_execution_leaves_nothing(folder: Path, tmp_path: Path) -> 
     ]
     where = {**os.environ, "TMPDIR": str(tmp_path / "scratch")}
     (tmp_path / "scratch").mkdir()
-    done = subprocess.run(
-        [*command, "--", "sh", "-c", "while :; do :; done"], cwd=folder, env=where,
-        capture_output=True, text=True,
-    )  # fmt: skip
+    done = captured([*command, "--", "sh", "-c", "while :; do :; done"], cwd=folder, env=where)
     assert done.stderr == "emulate: error: terminated\n"
     assert list(folder.iterdir()) == []
     assert list((tmp_path / "scratch").iterdir()) == []

@@ -2,7 +2,6 @@
 
 import gzip
 import json
-import subprocess
 import sys
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.model.units import Duration
 from studies.khademi2013.captures import series
 from studies.khademi2013.captures.flows import Reduced
+from tests import captured
 from tests.studies.khademi2013.guest import done_in
 
 FLENT = Path(sys.executable).with_name("flent")
@@ -73,7 +73,7 @@ def test_flents_plotter_draws_it(file: Path, tmp_path: Path, plot: str, words: l
     (tmp_path / "matplotlibrc").write_text("svg.fonttype: none\n")  # words stay words
     command = [str(FLENT), "--rcfile", str(rc), "-i", str(file), "-p", plot, "-o", str(drawn)]
     command += ["--no-matplotlibrc"]
-    told = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120)
+    told = captured(command, cwd=tmp_path, timeout=120)
     assert told.returncode == 0, told.stderr
     picture = drawn.read_text()  # of a file that it takes for empty it draws nothing
     assert "<svg" in picture
