@@ -273,10 +273,7 @@ def _plain(table: pd.DataFrame) -> pd.DataFrame:
     columns = {
         words(name): agreement(table)
         if name == "agrees"
-        else [
-            number(value) if isinstance(value, float) or value is pd.NA else str(value)
-            for value in table[name]
-        ]
+        else [number(value) if _is_number(value) else str(value) for value in table[name]]
         for name in table.columns
     }
     return pd.DataFrame(columns)
@@ -299,6 +296,10 @@ def agreement(table: pd.DataFrame) -> list[str]:
             off = abs(ours - published) / published if published else inf
             words.append(next(word for word, limit in MISSES.items() if off <= limit))
     return words
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, float) or value is pd.NA
 
 
 def _signed(value: float) -> str:
