@@ -375,7 +375,7 @@ def _measured(row: pd.Series, value: str) -> str:
     statistic = header(value)
     if not {"quantity", "metric"} & {*row.index}:
         return statistic
-    pair = (row.get("metric"), row.get("direction"))
+    pair = str(row.get("metric")), str(row.get("direction"))
     text = QUANTITIES.get(pair) or header(str(row.get("quantity", row.get("metric"))))
     text = text[:1].upper() + text[1:] + (f" ({row['unit']})" if "unit" in row else "")
     if value == "ours" or statistic in text:
