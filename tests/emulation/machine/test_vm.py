@@ -73,6 +73,19 @@ def test_a_guest_that_hangs_for_lack_of_memory_says_so(tmp_path: Path) -> None:
             guest.kill()
 
 
+def test_a_kernel_that_complains_without_end_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm.scratch, "MOST_TEXT", 200)
+    frames = "[ 1.0] Call Trace:\n[ 1.0]  [<78>] ? red_dequeue+0x13/0x4c [sch_red]\n"
+    (tmp_path / "console").write_text(f"[ 1.0] BUG: scheduling while atomic\n{frames}" * 9)
+    with pytest.raises(GuestFailure, match=r"while atomic, at red_dequeue\+0x13/0x4c \[sch_red\];"):
+        vm._check_room(tmp_path, DONE, may_crash=False)
+    (tmp_path / "console").write_text("x" * 300)
+    with pytest.raises(GuestFailure, match="console: the guest left more than"):
+        vm._check_room(tmp_path, DONE, may_crash=False)
+
+
 def test_a_status_other_than_0_fails_the_run(tmp_path: Path) -> None:
     with pytest.raises(GuestFailure, match=r"status 134: .*last words"):
         verdict(tmp_path, "first\nlast words\n", status=134)
