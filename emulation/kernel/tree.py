@@ -77,6 +77,7 @@ def build(
                 return kernel
             source = place / "source"
             result = builder.compiled(recipe, source, Path(scratch), log, jobs, progress)
+            make.show(make.warnings(log, "../", tree), tree)
             seconds = time.monotonic() - begin
             content = builder.record(release, about, ingredients, result, seconds)
             return builder.install(result, cache / digest, content)
