@@ -116,21 +116,26 @@ def first_error(log: str) -> str:
     return next((line.strip() for pattern in _ERRORS for line in lines if pattern.search(line)), "")
 
 
-def warnings(log: Path, prefix: str, folder: Path) -> list[str]:
+def warnings(log: Path, place: str, folder: Path) -> list[str]:
     """Return the warnings in a build's `log`, each once, as `FILE:LINE: TEXT`.
 
-    Files that begin with `prefix` in the log are named as those of `folder`; of a warning about a
-    macro, that is where the macro is used.
+    Files of `folder`, which the log calls by their names or those below `place`, have it before
+    them; of a warning about a macro, FILE is where the user's file uses it.
     """
     texts: list[list[str]] = []
+
+    def named(at: str) -> str:
+        name = at.removeprefix(place)
+        is_own = not name.startswith("/") and (folder / name.rpartition(":")[0]).is_file()
+        return f"{folder}/{name}" if is_own else at
+
     for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
         if match := _WARNING.match(line):
             at, text, modpost, problem = match.groups()
-            texts.append([str(folder), problem] if modpost else [at, text])
-        elif (match := _EXPANDED.match(line)) and texts and not texts[-1][0].startswith(prefix):
-            texts[-1][0] = match[1]
-    named = ((re.sub(f"^{re.escape(prefix)}", f"{folder}/", at), text) for at, text in texts)
-    return list(dict.fromkeys(f"{at}: {text}" for at, text in named))
+            texts.append([str(folder), problem] if modpost else [named(at), text])
+        elif texts and (match := _EXPANDED.match(line)) and str(folder) not in texts[-1][0]:
+            texts[-1][0] = named(match[1])
+    return list(dict.fromkeys(f"{at}: {text}" for at, text in texts))
 
 
 def show(warnings: list[str], folder: Path) -> None:
