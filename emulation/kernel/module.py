@@ -27,6 +27,7 @@ from qdisclab.emulation.kernel import intree, make, recipe
 from qdisclab.emulation.kernel.builder import Kernel
 from qdisclab.emulation.kinds import qdiscs
 from qdisclab.emulation.model.qdisc import INPUTS, ModuleSource
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 #: Where the product's own modules are, one folder each.
 SOURCES = recipe.RECIPE_DIR / "src"
@@ -147,7 +148,12 @@ def _built(kernel: Kernel, source: ModuleSource) -> Module:
         with intree.folder(kernel, source.linux) as folder:
             module = build(kernel, folder, is_ours=True)
     else:
-        module = build(kernel, source.folder)
+        try:
+            module = build(kernel, source.folder)
+        except KernelBuildError as error:
+            if source.folder.resolve().parent == SOURCES and kernel.series != DEFAULT_KERNEL:
+                error.todo = f"choose another era, or the kernel {DEFAULT_KERNEL}; {error.todo}"
+            raise
     text = module.path.read_bytes() if module.path else b""
     for name in source.controls:
         if f"{name}\0".encode() not in text:

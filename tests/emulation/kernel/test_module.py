@@ -169,6 +169,16 @@ def test_warnings_are_shown_once_with_the_users_file_and_line(
     assert len(caplog.messages) == len(shown)
 
 
+@pytest.mark.kernel
+def test_a_part_of_an_era_for_another_kernel_says_which_one_has_it() -> None:
+    built = find("7.2")
+    if built is None:
+        pytest.skip("no kernel 7.2 is in the cache")
+    part = ModuleSource("quickack", module.SOURCES / "quickack", "")
+    with pytest.raises(KernelBuildError, match=r"choose another era, or the kernel 6\.12; see "):
+        module.needed(built, {}, [part])
+
+
 def test_of_many_warnings_the_first_are_shown(
     tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
