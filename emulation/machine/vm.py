@@ -39,7 +39,8 @@ START_NS = 1_420_070_400_000_000_000
 NO_MEMORY = ("invoked oom-killer", "Out of memory")
 CRASHED = "segfault at"
 COMPLAINTS = (
-    *(*NO_MEMORY, "WARNING:", "BUG:", "Oops", "Kernel panic", "Call Trace", CRASHED),
+    *(*NO_MEMORY, "WARNING:", "BUG:", "] BUG ", "UBSAN:", "Oops", "Kernel panic", "Call Trace"),
+    CRASHED,
     *("blocked for more than", "rcu_sched detected stalls"),
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )

@@ -47,6 +47,8 @@ def test_of_a_module_that_does_not_load_the_log_is_quoted(tmp_path: Path) -> Non
     [
         "WARNING: CPU: 0 PID: 1 at net/sched/sch_codel.c:1",
         "BUG: kernel NULL pointer dereference",
+        "UBSAN: shift-out-of-bounds in net/sched/sch_red.c:81:60",
+        "[    1.000000] BUG kmalloc-64 (Tainted: G O): Object padding overwritten",
         "Kernel panic - not syncing: Attempted to kill init!",
         "python3 invoked oom-killer: gfp_mask=0x0",
         "flent[7]: segfault at 0 ip 0",
