@@ -59,7 +59,7 @@ def fill(folder: Path) -> None:
         add("kernel", series, file, release=built.release)
         for source in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
             try:
-                made = module.build(built, source)
+                made = module.build(built, source, is_ours=True)
             except KernelBuildError as error:  # some are for one series
                 print(f"left out for {series}: {source.name}: {error}", file=sys.stderr)
             else:

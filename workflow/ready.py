@@ -34,7 +34,7 @@ def identity(part: str, series: str | None) -> dict[str, str]:
     digests = {}
     for folder in sorted(path for path in module.SOURCES.iterdir() if path.is_dir()):
         try:
-            digests[folder.name] = module.build(built, folder).digest
+            digests[folder.name] = module.build(built, folder, is_ours=True).digest
         except (KernelBuildError, MissingTool) as error:
             # Some parts of eras are code of the default kernel's; the bundle has none for others.
             if built.series == DEFAULT_KERNEL:

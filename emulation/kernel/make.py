@@ -1,5 +1,6 @@
 """The steps of a build that run programs: patch, configure, compile."""
 
+import logging
 import os
 import re
 import shutil
@@ -9,10 +10,12 @@ import tarfile
 from collections.abc import Callable
 from pathlib import Path
 
-from qdisclab.emulation.errors import KernelBuildError, MissingTool
+from qdisclab.emulation.errors import KernelBuildError, MissingTool, printable
 from qdisclab.emulation.host import confine
 from qdisclab.emulation.kernel import recipe as recipes
 from qdisclab.emulation.kernel.recipe import Recipe
+
+_log = logging.getLogger(__name__)
 
 #: Called with the current step and the fraction of it that is done.
 Progress = Callable[[str, float], None]
@@ -46,6 +49,8 @@ PROFILE_FLAGS = (
     *("-fprofile-use", "-fno-profile-values"),
     *("-Wno-missing-profile", "-Wno-coverage-mismatch"),
 )
+#: Where options that were not there when branches were counted have changed functions.
+CORRECTED = "-fprofile-correction"
 
 #: What Kconfig looks for, and would write into the kernel where it is there, does not exist.
 _ABSENT = ("RUSTC=none", "BINDGEN=none", "PAHOLE=none")
@@ -80,6 +85,12 @@ _ERRORS = (
     re.compile(r"(?:\berror:|\bfatal error:|^ERROR: |undefined reference to|syntax error)"),
     re.compile(r"\*\*\* "),
 )
+_PLACE = r"(\S+?:\d+)(?::\d+)?: "
+_WARNING = re.compile(rf"{_PLACE}warning: (?!Missing counts )(.+)|(WARNING): modpost: (.+)")
+_EXPANDED = re.compile(rf"{_PLACE}note: in expansion of macro ")
+
+#: Most warnings of a build that are shown.
+MOST_WARNINGS = 8
 
 
 def compiler_version() -> str | None:
@@ -103,6 +114,36 @@ def first_error(log: str) -> str:
     """Return the line of a build's log with the first error, or ""."""
     lines = log.splitlines()
     return next((line.strip() for pattern in _ERRORS for line in lines if pattern.search(line)), "")
+
+
+def warnings(log: Path, place: str, folder: Path) -> list[str]:
+    """Return the warnings in a build's `log`, each once, as `FILE:LINE: TEXT`.
+
+    Files of `folder`, which the log calls by their names or those below `place`, have it before
+    them; of a warning about a macro, FILE is where the user's file uses it.
+    """
+    texts: list[list[str]] = []
+
+    def named(at: str) -> str:
+        name = at.removeprefix(place)
+        is_own = not name.startswith("/") and (folder / name.rpartition(":")[0]).is_file()
+        return f"{folder}/{name}" if is_own else at
+
+    for line in log.read_text(errors="replace").splitlines() if log.exists() else ():
+        if match := _WARNING.match(line):
+            at, text, modpost, problem = match.groups()
+            texts.append([str(folder), problem] if modpost else [named(at), text])
+        elif texts and (match := _EXPANDED.match(line)) and str(folder) not in texts[-1][0]:
+            texts[-1][0] = named(match[1])
+    return list(dict.fromkeys(f"{at}: {text}" for at, text in texts))
+
+
+def show(warnings: list[str], folder: Path) -> None:
+    """Log the first `warnings` of a build of `folder`, and how many there are besides."""
+    for text in warnings[:MOST_WARNINGS]:
+        _log.warning("warning: %s", printable(text))
+    if (more := len(warnings) - MOST_WARNINGS) > 0:
+        _log.warning("warning: %s: %s more warnings", folder, more)
 
 
 def apply_patches(recipe: Recipe, tree: Path, log: Path) -> None:
@@ -144,9 +185,9 @@ def configure(recipe: Recipe, tree: Path, log: Path) -> None:
         raise KernelBuildError(f"{len(missing)} options are not as asked for: {listed}", todo=todo)
 
 
-def use_profile(profile: Path, tree: Path) -> list[str]:
+def use_profile(profile: Path, tree: Path, *flags: str) -> list[str]:
     """Put the counts of `profile` beside where the objects of `tree` will be; return arguments of
-    make that have the compiler read them.
+    make that have the compiler read them, with `flags`.
 
     The kernel's own code alone is compiled with them: not modules, nor what speaks to the host.
     Where a patch changed a function, the compiler leaves out its counts.
@@ -154,7 +195,7 @@ def use_profile(profile: Path, tree: Path) -> list[str]:
     safe = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # Python 3.11.4 on
     with tarfile.open(profile) as counts:
         counts.extractall(tree / "build", **safe)  # type: ignore[arg-type]
-    return [f"KBUILD_CFLAGS_KERNEL={' '.join(PROFILE_FLAGS)}"]
+    return [f"KBUILD_CFLAGS_KERNEL={' '.join((*PROFILE_FLAGS, *flags))}"]
 
 
 def make_command(*words: str) -> list[str]:
@@ -168,12 +209,13 @@ def compile_tree(
     """Compile `tree`, with the recipe's profile where it has one for this compiler."""
     objects = recipe.origin.objects if recipe.origin else 0
     profile = recipe.profile(compiler_version() or "")
+    flags = (CORRECTED,) if recipe.own else ()
     maps = " ".join(f"-ffile-prefix-map={path}=." for path in (tree / "build", tree))
     words = make_command(
         f"-j{jobs or len(os.sched_getaffinity(0))}",
         f"KCFLAGS={maps}",
         f"KAFLAGS={maps}",
-        *(use_profile(profile.path, tree) if profile else ()),
+        *(use_profile(profile.path, tree, *flags) if profile else ()),
         "linux",
     )
     compiled = 0

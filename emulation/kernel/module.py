@@ -27,6 +27,7 @@ from qdisclab.emulation.kernel import intree, make, recipe
 from qdisclab.emulation.kernel.builder import Kernel
 from qdisclab.emulation.kinds import qdiscs
 from qdisclab.emulation.model.qdisc import INPUTS, ModuleSource
+from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
 #: Where the product's own modules are, one folder each.
 SOURCES = recipe.RECIPE_DIR / "src"
@@ -76,7 +77,8 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
 
     Raises `KernelBuildError` if the folder has no module, the kernel was not kept for modules or
     the compiler finds an error, and `MissingTool`. A failed build leaves nothing but its log.
-    `is_ours` says that the sources are no stranger's.
+    `is_ours` says that the sources are neither a stranger's nor the user's: their warnings are not
+    shown.
     """
     if not (is_ours or folder.resolve().is_relative_to(SOURCES)):
         confine.require()
@@ -109,6 +111,9 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         built = _compile(kernel, sources, place, failed_log)
         paths = (path for pattern in _PLUGINS for path in place.glob(pattern))
         plugins = [_compile_plugin(path, failed_log) for path in sorted(paths)]
+        warnings = make.warnings(Path(scratch) / "build.log", f"{place}/", folder)
+        for plugin in plugins:
+            warnings += make.warnings(plugin.with_suffix(".log"), "", folder)
         digests = {path.name: sha256(path) for path in sources}
         record = {"kernel": kernel.digest, "sources": digests}
         (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
@@ -118,6 +123,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         with lock(cache):
             if _find(cache / digest, folder) is None:  # another process may have been faster
                 seal.install(place, cache / digest)
+                make.show([] if is_ours else warnings, folder)
     failed_log.unlink(missing_ok=True)
     module = _find(cache / digest, folder)
     assert module is not None
@@ -142,7 +148,12 @@ def _built(kernel: Kernel, source: ModuleSource) -> Module:
         with intree.folder(kernel, source.linux) as folder:
             module = build(kernel, folder, is_ours=True)
     else:
-        module = build(kernel, source.folder)
+        try:
+            module = build(kernel, source.folder)
+        except KernelBuildError as error:
+            if source.folder.resolve().parent == SOURCES and kernel.series != DEFAULT_KERNEL:
+                error.todo = f"choose another era, or the kernel {DEFAULT_KERNEL}; {error.todo}"
+            raise
     text = module.path.read_bytes() if module.path else b""
     for name in source.controls:
         if f"{name}\0".encode() not in text:

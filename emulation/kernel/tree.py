@@ -77,6 +77,7 @@ def build(
                 return kernel
             source = place / "source"
             result = builder.compiled(recipe, source, Path(scratch), log, jobs, progress)
+            make.show(make.warnings(log, "../", tree), tree)
             seconds = time.monotonic() - begin
             content = builder.record(release, about, ingredients, result, seconds)
             return builder.install(result, cache / digest, content)
@@ -87,6 +88,11 @@ def _check(tree: Path, cache: Path) -> None:
     if lacking := [name for name in _NEEDED if not (tree / name).is_file()]:
         what = f"has no {lacking[0]}, which a user-mode kernel on x86-64 is made of"
         raise KernelBuildError(what, str(tree), "name a tree with all architectures")
+    if (tree / ".git").exists():
+        listed = _listed(tree, "--cached", "--others", "--", *_NEEDED)
+        if ignored := [name for name in _NEEDED if name not in listed]:
+            what = f"git ignores {ignored[0]}, which would be left out"
+            raise KernelBuildError(what, str(tree), "run `git add -f .` there, and commit")
     built = [name for name in _BUILT if (tree / name).exists()]
     if built and not (tree / ".git").exists():
         what = f"has been built in place ({built[0]}), and old objects would get into the kernel"

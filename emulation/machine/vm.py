@@ -23,10 +23,10 @@ from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation import errors
-from qdisclab.emulation.host import confine, cpus, pool, scratch, seal
+from qdisclab.emulation.host import confine, cpus, pool, scratch, seal, storage
 from qdisclab.emulation.host.scratch import check, read_text, tame
 from qdisclab.emulation.kernel import builder, module
-from qdisclab.emulation.machine import busy, guestcode
+from qdisclab.emulation.machine import busy, crash, guestcode
 from qdisclab.emulation.machine.layer import Layer
 from qdisclab.emulation.machine.patience import Patience
 from qdisclab.emulation.machine.status import Status
@@ -39,10 +39,13 @@ START_NS = 1_420_070_400_000_000_000
 NO_MEMORY = ("invoked oom-killer", "Out of memory")
 CRASHED = "segfault at"
 COMPLAINTS = (
-    *(*NO_MEMORY, "WARNING:", "BUG:", "Oops", "Kernel panic", "Call Trace", CRASHED),
+    *(*NO_MEMORY, "WARNING:", "BUG:", "] BUG ", "UBSAN:", "Oops", "Kernel panic", "Call Trace"),
+    CRASHED,
     *("blocked for more than", "rcu_sched detected stalls"),
     "child stopped with signal",  # the host stopped or signalled a user process of the guest
 )
+#: Most lines that tell where a complaint is from.
+TRACE = 60
 
 #: The kernel's message when it begins to reclaim memory (`mm-tell-reclaim`).
 SHORT_OF_MEMORY = "free memory is short"
@@ -241,9 +244,49 @@ def run(
     `on_step` gets each line of status as it comes; `on_poll` gets the process id of the guest's
     kernel at its start and every `POLL_S`. Raises `GuestFailure` if the kernel complained or the
     guest ended without reporting, and `GuestHung` if virtual time stood still for `hang_s` wall
-    seconds in which the guest had a processor or did not want one. The guest dies with this
+    seconds in which the guest had a processor or did not want one. Where the kernel crashed without
+    a word on where, the guest is repeated with a console that tells it. The guest dies with this
     process, whatever kills it.
     """
+    try:
+        return _run(machine, folder, on_step, hang_s, on_poll)
+    except errors.GuestFailure as failure:
+        console = read_text(folder / "console")
+        if not machine.terminal and crash.hides(console):
+            at = _repeated(machine, folder, hang_s, on_poll)
+            failure.what += f", at {at}" if at else ""
+            if not at:
+                (folder / "console").write_text(console)
+        raise
+
+
+def _repeated(machine: Machine, folder: Path, hang_s: float, on_poll: Callable[[int], None]) -> str:
+    """Repeat a guest that has crashed in `folder`, and return where it crashes; "" if not told."""
+    job = folder / "job"
+    for place in (folder / "uml", job / "out"):
+        storage.remove(place)
+        place.mkdir()
+    (job / "status").unlink(missing_ok=True)
+    (job / "status").touch()
+    raise_level = crash.loud(machine.kernel)
+
+    def poll(pid: int) -> None:
+        on_poll(pid)
+        raise_level(pid)
+
+    with suppress(errors.GuestFailure, errors.GuestHung):
+        _run(machine, folder, lambda step: None, hang_s, poll)
+    return crash.place(read_text(folder / "console"))
+
+
+def _run(
+    machine: Machine,
+    folder: Path,
+    on_step: Callable[[dict[str, Any]], None],
+    hang_s: float,
+    on_poll: Callable[[int], None],
+) -> Ending:
+    """Do what `run` does, once."""
     ending = Ending()
     began = time.monotonic()
     job = json.loads((folder / "job" / "job.json").read_text())
@@ -271,11 +314,15 @@ def run(
             on_poll(process.pid)  # a short guest may end before the next line does
             machine.check(LOOKED_S)  # while it boots; what is found after the end decides
             _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.may_crash)
+        except errors.GuestHung as hung:
+            if at := crash.spins_at(process.pid, machine.kernel, folder / "console"):
+                hung.what += f"; its kernel is at {at}"
+            raise
         finally:
             _end(process)
             tame(folder)
     machine.check()  # this guest or another may have changed the cache
-    check(folder)
+    _check_room(folder, ending, machine.may_crash)
     ending.wall_s = time.monotonic() - began
     _verdict(folder, ending, process.returncode, machine.may_crash)
     if _short_of_memory(folder):
@@ -349,7 +396,7 @@ def _watch(
                 process.wait()
                 return
             if time.monotonic() - looked >= LOOK_S:
-                check(folder)
+                _check_room(folder, ending, may_crash)
                 looked = time.monotonic()
             if patience.waited_s() >= hang_s:
                 check_complaints(folder, ending, may_crash)  # the kernel may know why it hangs
@@ -360,6 +407,15 @@ def _watch(
                 raise errors.GuestHung(what + busy.whereabouts(process.pid), where, todo)
             on_poll(process.pid)
             end.poll(POLL_S * 1000)
+
+
+def _check_room(folder: Path, ending: Ending, may_crash: bool) -> None:
+    """Raise `GuestFailure` if the guest has left too much; what its kernel complains of is why."""
+    try:
+        check(folder)
+    except errors.GuestFailure:
+        check_complaints(folder, ending, may_crash)
+        raise
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:
@@ -400,7 +456,8 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
     complaints = [text for text in COMPLAINTS if text != CRASHED or not may_crash]
     for name in ("console", "job/out/kernel.log"):
         last_words = ""
-        for line in read_text(folder / name).splitlines():
+        lines = read_text(folder / name).splitlines()
+        for number, line in enumerate(lines):
             if NO_INIT in line:
                 what = f"the guest's kernel says: {line.strip()}{last_words}"
                 todo = "a program killed its first process, or removed that one's files"
@@ -410,6 +467,8 @@ def check_complaints(folder: Path, ending: Ending, may_crash: bool = False) -> N
             if any(complaint in line for complaint in complaints):
                 short = any(complaint in line for complaint in NO_MEMORY)
                 what = f"the guest's kernel says: {line.strip()}"
+                at = crash.place("\n".join(lines[number : number + TRACE]))
+                what += f", at {at}" if at and at not in line else ""
                 todo = "give it more `memory` in the experiment" if short else f"see {name}"
                 raise errors.GuestFailure(what, f"{ending.virtual_s:.3f} s", todo)
 

@@ -104,7 +104,8 @@ def execute(
         return Result(target, record, None)
     stays = not again and target.exists() and record.exists()
     storage.require_room(data)
-    sampler = module.build(kernel, module.SOURCES / probe.MODULE) if probes else None
+    library = module.SOURCES / probe.MODULE
+    sampler = module.build(kernel, library, is_ours=True) if probes else None
     machine = replace(machine_of(run, kernel, root), probe=sampler)
     warnings = warnings_of(run, machine)
     # Taken before the boot, as somebody may change a program of the study during the run.

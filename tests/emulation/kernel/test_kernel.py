@@ -202,6 +202,11 @@ def test_the_compiler_gets_the_counts_of_its_own_release(
     content = built.path.read_text()
     assert ("-fprofile-use" in content, "counted" in content) == (fits, fits)
     assert (recipes.PROFILE in built.provenance["inputs"]) == fits
+    assert make.CORRECTED not in content
+    config = tmp_path / "own.config"
+    config.write_text("CONFIG_NET=y\n")  # another option may change what was counted
+    changed = builds.build("6.12", source=tarball, config=config).path.read_text()
+    assert (make.CORRECTED in changed) == fits
 
 
 def test_a_profile_is_unpacked_by_a_python_without_filters(

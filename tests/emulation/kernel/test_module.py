@@ -10,7 +10,7 @@ import pytest
 
 from qdisclab.emulation.errors import DamagedCache, KernelBuildError
 from qdisclab.emulation.host import seal
-from qdisclab.emulation.kernel import Kernel, module
+from qdisclab.emulation.kernel import Kernel, all_series, find, make, module
 from qdisclab.emulation.model.qdisc import ModuleSource
 from tests import write_files
 
@@ -137,3 +137,56 @@ def test_a_fault_is_named_and_leaves_no_module(built: Kernel, hello: Path, tmp_p
     (log,) = cache.iterdir()
     assert str(caught.value).startswith(f"{hello}: does not build for Linux {built.release}: ")
     assert caught.value.todo == f"see {log}"
+
+
+@pytest.mark.kernel
+@pytest.mark.parametrize("series", all_series())
+def test_warnings_are_shown_once_with_the_users_file_and_line(
+    series: str, hello: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Also of a plugin, and where a macro of a header is warned of."""
+    built = find(series)
+    if built is None:
+        pytest.skip(f"no kernel {series} is in the cache")
+    flaws = 'int unused; char *wrong = min_t(char *, NULL, 1); pr_info("%p", wrong); return 0'
+    (hello / "hello.c").write_text(HELLO.replace("return 0", flaws))
+    (hello / "q_hello.c").write_text("static int nobody(void)\n{ return 0; }\n")
+    cache = tmp_path / "cache"
+    cache.mkdir()
+    module.build(built, hello, cache)
+    shown = [text.partition(" [-W")[0] for text in caplog.messages]
+    assert [text for text in shown if "MODULE_" not in text] == [
+        f"warning: {hello}/hello.c:2: initialization of 'char *' from 'int' makes pointer from "
+        "integer without a cast",
+        f"warning: {hello}/hello.c:2: unused variable 'unused'",
+        f"warning: {hello}/q_hello.c:1: 'nobody' defined but not used",
+    ]
+    module.build(built, hello, cache)
+    (hello / "hello.c").write_text(HELLO.replace("return 0", "int other; return 0"))
+    module.build(built, hello, cache, is_ours=True)
+    assert len(caplog.messages) == len(shown)
+
+
+@pytest.mark.kernel
+def test_a_part_of_an_era_for_another_kernel_says_which_one_has_it() -> None:
+    built = find("7.2")
+    if built is None:
+        pytest.skip("no kernel 7.2 is in the cache")
+    part = ModuleSource("quickack", module.SOURCES / "quickack", "")
+    with pytest.raises(KernelBuildError, match=r"choose another era, or the kernel 6\.12; see "):
+        module.needed(built, {}, [part])
+
+
+def test_of_many_warnings_the_first_are_shown(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    log = write_files(tmp_path, {"log": "", "net/a.c": ""}) / "log"
+    lines = [f"../net/a.c:{line}:1: warning: \033[31mbad" for line in range(9)]
+    profile = "../kernel/fork.c:3:1: warning: Missing counts for called function a/3"
+    log.write_text("\n".join([profile, *lines, *lines, "WARNING: modpost: no description"]))
+    make.show(make.warnings(log, "../", tmp_path), tmp_path)
+    assert caplog.messages[0] == rf"warning: {tmp_path}/net/a.c:0: \x1b[31mbad"
+    assert caplog.messages[7:] == [
+        rf"warning: {tmp_path}/net/a.c:7: \x1b[31mbad",
+        f"warning: {tmp_path}: 2 more warnings",
+    ]

@@ -186,6 +186,30 @@ def test_a_tree_without_the_architecture_is_refused(source: Tree) -> None:
         source.build()
 
 
+def test_a_checkout_whose_sources_git_ignores_is_refused(source: Tree) -> None:
+    """As Debian's has it, which keeps its own folder alone."""
+    source.write(".gitignore", "/*\n!/debian/\n")
+    source.git("init", "-q")
+    with pytest.raises(KernelBuildError, match=r"git ignores arch/um/Makefile.*git add -f"):
+        source.build()
+    assert not list(source.cache.glob("trees/*/source"))
+    source.git("add", "-f", ".")
+    source.git("commit", "-qm", "first")
+    assert source.build().path.read_text() == "good\npatched\ncodel\n"
+
+
+def test_warnings_of_what_is_compiled_are_shown(
+    source: Tree, caplog: pytest.LogCaptureFixture
+) -> None:
+    rule = '\t@echo "  CC      $*.o"\n'
+    warns = rule + '\t@grep -q odd $< && echo "../$<:7:1: warning: odd" || true\n'
+    source.write("Makefile", (source.path / "Makefile").read_text().replace(rule, warns))
+    source.write("net/codel.c", "odd\n")
+    source.build()
+    source.build()
+    assert caplog.messages == [f"warning: {source.path}/net/codel.c:7: odd"]
+
+
 def test_a_new_file_of_a_patch_is_there(source: Tree) -> None:
     (source.recipe / "patches/6.12/one.patch").write_text(
         f"{PATCH}--- /dev/null\n+++ b/net/new.h\n@@ -0,0 +1 @@\n+new\n"

@@ -45,6 +45,8 @@ def test_of_a_module_that_does_not_load_the_log_is_quoted(tmp_path: Path) -> Non
     [
         "WARNING: CPU: 0 PID: 1 at net/sched/sch_codel.c:1",
         "BUG: kernel NULL pointer dereference",
+        "UBSAN: shift-out-of-bounds in net/sched/sch_red.c:81:60",
+        "[    1.000000] BUG kmalloc-64 (Tainted: G O): Object padding overwritten",
         "Kernel panic - not syncing: Attempted to kill init!",
         "python3 invoked oom-killer: gfp_mask=0x0",
         "flent[7]: segfault at 0 ip 0",
@@ -69,6 +71,19 @@ def test_a_guest_that_hangs_for_lack_of_memory_says_so(tmp_path: Path) -> None:
             vm._watch(guest, tmp_path, "", vm.Ending([]), lambda step: None, 0, lambda pid: None)
         finally:
             guest.kill()
+
+
+def test_a_kernel_that_complains_without_end_is_quoted(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(vm.scratch, "MOST_TEXT", 200)
+    frames = "[ 1.0] Call Trace:\n[ 1.0]  [<78>] ? red_dequeue+0x13/0x4c [sch_red]\n"
+    (tmp_path / "console").write_text(f"[ 1.0] BUG: scheduling while atomic\n{frames}" * 9)
+    with pytest.raises(GuestFailure, match=r"while atomic, at red_dequeue\+0x13/0x4c \[sch_red\];"):
+        vm._check_room(tmp_path, DONE, may_crash=False)
+    (tmp_path / "console").write_text("x" * 300)
+    with pytest.raises(GuestFailure, match="console: the guest left more than"):
+        vm._check_room(tmp_path, DONE, may_crash=False)
 
 
 def test_a_status_other_than_0_fails_the_run(tmp_path: Path) -> None:
