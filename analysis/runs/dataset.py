@@ -18,6 +18,7 @@ import pandas as pd
 from qdisclab.analysis import errors
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.flentfile import PING_KINDS, RERUN, TCP_KINDS, FlentFile, read_flent
+from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 from qdisclab.emulation.host.pool import mapped
@@ -28,6 +29,7 @@ from qdisclab.emulation.runs.index import (
     indexes,
     run_file as run_file,
 )
+from qdisclab.emulation.study import studies
 
 #: The values of a column that runs may have: one, several, or any.
 Columns = str | Collection[str] | None
@@ -80,8 +82,9 @@ def find_runs(
     They come by experiment, congestion control and era in the order given, and then by their paths.
     `length` is that of the load, empty for the experiment's own; it and `qdiscs` are mappings where
     experiments differ. With `reduced`, also runs without their data are returned. What has no run
-    is left out. Raises DataError where there is none at all, and for a file that is no provenance;
-    OnlyMeasures where a cell has no run with its data, unless `reduced`.
+    is left out. Raises DataError where there is none at all, for a value that no run has and the
+    study does not know, and for a file that is no provenance; OnlyMeasures where a cell has no run
+    with its data, unless `reduced`.
     """
     names = [experiments] if isinstance(experiments, str) else [*experiments]
     errors.require_text("paper", paper)
@@ -91,6 +94,7 @@ def find_runs(
     every = index_of(root, paper)
     chosen: list[RunFile] = []
     missing: list[str] = []
+    asked_for: dict[tuple[str, str], list[str]] = {}  # the experiments of each value of an axis
     for name in names:
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
         span = length.get(name, "") if isinstance(length, Mapping) else length
@@ -102,6 +106,9 @@ def find_runs(
         here = [run for run in every if run.experiment == name]
         runs = _with_values(here, wanted)
         chosen += runs
+        for axis, texts in wanted.items():
+            for text in texts or ():
+                asked_for.setdefault((axis, text), []).append(name)
         if not runs:
             values = [text for texts in wanted.values() for text in texts or ()]
             asked = " ".join(filter(None, (name, *values)))
@@ -109,7 +116,30 @@ def find_runs(
     if not chosen:
         wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
         raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
+    given = [*names, *(name for of in (qdiscs, length) if isinstance(of, Mapping) for name in of)]
+    _require_known(root / paper, every, given, asked_for)
     return chosen if reduced else _whole(chosen)
+
+
+def _require_known(
+    folder: Path,
+    runs: Sequence[RunFile],
+    names: Iterable[str],
+    asked_for: Mapping[tuple[str, str], Sequence[str]],
+) -> None:
+    """Raise DataError for one of the `names` of experiments, or a value that is `asked_for` of
+    experiments, which none of the study's `runs` has and its file does not know."""
+    if folder.name not in studies.known():
+        return
+    study, there = study_at(folder.name), {run.experiment for run in runs}
+    unseen = [[(name, {})] for name in dict.fromkeys(names) if name not in there]
+    for (axis, text), experiments in asked_for.items():
+        if all(getattr(run, axis) != text for run in runs):
+            unseen.append([(name, {axis: text}) for name in experiments])
+    for asked in unseen:
+        flaws = [study.flaw(name, **values) for name, values in asked]
+        if all(flaws):
+            raise DataError.of(folder, *flaws[0])
 
 
 def _with_values(runs: Iterable[RunFile], wanted: Mapping[str, list[str] | None]) -> list[RunFile]:

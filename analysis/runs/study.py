@@ -22,9 +22,12 @@ from types import ModuleType
 from typing import Final
 
 from qdisclab.analysis.errors import DataError
-from qdisclab.emulation.config.catalogue import all_labels, load
-from qdisclab.emulation.model.run import Experiment, Study
+from qdisclab.emulation.config.catalogue import all_labels, load, select
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.model.run import Experiment, Study, era_and_kernel, length_name
+from qdisclab.emulation.model.units import Duration, UnitError
 from qdisclab.emulation.study import code, studies
+from qdisclab.emulation.study.schema import unknown
 
 #: What there is of a study whose folder has figures only.
 NONE: Final = Study("", "", "", ())
@@ -83,6 +86,44 @@ class StudyFolder:
         """Its experiments by name, and by each label of their points."""
         by_label = all_labels(self.about.experiments)
         return {experiment.name: experiment for experiment in by_label.values()}
+
+    def flaw(
+        self,
+        experiment: str,
+        *,
+        link: str | None = None,
+        qdisc: str | None = None,
+        cc: str | None = None,
+        era: str | None = None,
+        length: str = "",
+    ) -> tuple[str, str] | None:
+        """Return what of a cell its file does not know, and what to do; None for nothing.
+
+        None is any value, and no `length` the experiment's own. Where there is no file, nothing is
+        unknown.
+        """
+        if not self.experiments:
+            return None
+        if experiment not in self.experiments:
+            look = f"'emulate list {self.name}' shows all"
+            return unknown("experiment", experiment, self.experiments, look)
+        source = self.experiments[experiment]
+        links = dict.fromkeys(point.link.name for point in source.points)
+        if link is not None and link not in links:  # any two rates make one
+            return unknown("link", link, links)
+        name, kernel = (None, None) if era is None else era_and_kernel(era)
+        try:
+            span = Duration.parse(length, "20s") if length else None
+            if span and length != length_name(span):
+                return f"the length '{length}' is no name of runs", f"Write '{length_name(span)}'"
+            select(
+                source, link=link, qdisc=qdisc, cc=cc, seed=1, length=span, era=name, kernel=kernel
+            )
+        except ConfigError as error:
+            return error.what, error.todo
+        except UnitError as error:
+            return f"length: {error}", "Write e.g. 20s"
+        return None
 
     def runs_root(self, data: Path) -> Path:
         """Return the folder that has its runs, below its name: `data`, or its own `data`."""

@@ -40,10 +40,8 @@ from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site.parameters import NOTEBOOKS, TAKEN, TEXT, TEXTS
 from qdisclab.analysis.sources import check_notebook
-from qdisclab.emulation.config.catalogue import select
 from qdisclab.emulation.config.ownfile import names
 from qdisclab.emulation.errors import ConfigError, printable
-from qdisclab.emulation.model.run import Experiment, era_and_kernel
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
 from qdisclab.emulation.study.source import ParsedFile
@@ -222,9 +220,13 @@ def check_values(figure: FigureFile, root: Path) -> None:
         values = {(cell.experiment, axis, getattr(cell, axis)) for axis in AXES}
         if not values <= seen and cell not in there[cell.paper]:
             own = cell.paper == figure.study.name
-            experiments = study_at(figure.study if own else cell.paper).experiments
-            if experiments and (flaw := _flaw(cell, experiments)):
-                raise DataError.of(figure.path, *flaw)
+            study = study_at(figure.study if own else cell.paper)
+            axes = {axis: getattr(cell, axis) for axis in AXES}
+            if flaw := study.flaw(cell.experiment, **axes):
+                what, todo = flaw
+                gone = study.experiments and cell.experiment not in study.experiments
+                more = "; a figure of an experiment that is gone can be removed" if gone else ""
+                raise DataError.of(figure.path, what, todo + more)
         seen |= values
 
 
@@ -235,23 +237,6 @@ def _check_places(figure: FigureFile) -> None:
             names = dict.fromkeys(name for of in claims for name in (of.section, of.figure) if name)
             what, todo = unknown("place of claims", place, names, look="claims.csv has all")
             raise DataError.of(figure.path, what, todo)
-
-
-def _flaw(cell: Cell, experiments: Mapping[str, Experiment]) -> tuple[str, str] | None:
-    """Return what of `cell` its study does not know, and what to do; None for nothing."""
-    if cell.experiment not in experiments:
-        what, todo = unknown("experiment", cell.experiment, experiments)
-        return what, f"{todo}; a figure of an experiment that is gone can be removed"
-    source = experiments[cell.experiment]
-    links = dict.fromkeys(point.link.name for point in source.points)
-    if cell.link not in links:  # any two rates make one
-        return unknown("link", cell.link, links)
-    era, kernel = era_and_kernel(cell.era)
-    try:
-        select(source, link=cell.link, qdisc=cell.qdisc, cc=cell.cc, seed=1, era=era, kernel=kernel)
-    except ConfigError as error:
-        return error.what, error.todo
-    return None
 
 
 def _faults(content: Any) -> Iterator[str]:
@@ -325,12 +310,18 @@ def _outside(study: Path, content: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _lacking(parameters: Mapping[str, Any]) -> Iterator[str]:
-    """Yield which experiments a mapping of experiments lacks."""
-    for name in _several(parameters, "experiment"):
+    """Yield which experiments a mapping of experiments lacks, and what in it is none of them."""
+    names = _several(parameters, "experiment")
+    for name in names:
         for key in ("qdiscs", *(() if "link" in parameters else ("links",))):
             by_experiment = parameters.get(key)
             if isinstance(by_experiment, dict) and name not in by_experiment:
                 yield f"{key}: has none of the experiment {name}"
+    for key in ("qdiscs", "links", "length"):
+        by_experiment = parameters.get(key)
+        for name in by_experiment if isinstance(by_experiment, dict) else ():
+            if name not in (*names, parameters.get("unloaded")):
+                yield f"{key}: {'. '.join(unknown('experiment', name, names))}"
 
 
 def _with_own(parameters: dict[str, Any]) -> dict[str, Any]:

@@ -3,6 +3,7 @@
 import ast
 import json
 from collections.abc import MutableMapping, Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,7 +53,7 @@ def require_kinds(notebook: str, given: MutableMapping[str, Any]) -> None:
     kind than the notebook of that name has it, or papermill was given one that it does not have.
 
     Defaults that are paths begin in the notebook's folder; where it runs elsewhere, they are made
-    to.
+    to. The study in the folder `study` is known from then on.
     """
     path = notebook_called(notebook, given.get("study"))
     defined = defaults(path)
@@ -67,6 +68,9 @@ def require_kinds(notebook: str, given: MutableMapping[str, Any]) -> None:
         here = isinstance(default, str) and default.startswith("..") and given[name] == default
         if here and name not in set_here and path.parent.resolve() != Path.cwd():
             given[name] = str((path.parent / default).resolve())
+    if study := given.get("study"):
+        with suppress(studies.NoStudy):
+            studies.add(study)
 
 
 def injected(cells: Sequence[str]) -> list[str]:

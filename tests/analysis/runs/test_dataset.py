@@ -5,6 +5,7 @@ import json
 import math
 import re
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -223,3 +224,33 @@ def test_what_there_is_instead_is_told() -> None:
         )
     with pytest.raises(DataError, match=r"1day; there is length '', '60s'\. "):
         find_runs(data, "gbw2015", "rrul", length="1day")
+
+
+@pytest.mark.parametrize(
+    ("misspelt", "said"),
+    [
+        ({"experiments": ["rrul", "rrlu"]}, "unknown experiment 'rrlu'. did you mean 'rrul'"),
+        ({"length": {"rrlu": "60s"}}, "unknown experiment 'rrlu'. did you mean 'rrul'"),
+        (
+            {"links": ["10/10", "10/1o"]},
+            "unknown link '10/1o'. did you mean '10/1'? valid: 100/100",
+        ),
+        ({"qdiscs": ["pie", "codle"]}, "unknown qdisc 'codle'. did you mean 'codel'"),
+        ({"eras": ["2014", "2104"]}, "unknown era '2104'. valid: modern, 2014"),
+        ({"ccs": ["cubic", "cubix"]}, "Linux 6.12 here has no cubix. choose from bbr, bic"),
+    ],
+)
+def test_of_several_values_none_is_misspelt(misspelt: dict[str, Any], said: str) -> None:
+    chosen = {"experiments": ["rrul"], "links": "10/10", "qdiscs": ["pie"], "eras": ["2014"]}
+    with pytest.raises(DataError, match=re.escape(f"data/gbw2015: {said}")):
+        find_runs(ROOT / "data", "gbw2015", **{**chosen, "ccs": "cubic", **misspelt})
+
+
+def test_a_length_that_no_run_can_have_is_refused() -> None:
+    cells: dict[str, Any] = {"links": "10/10", "qdiscs": ["pie"], "eras": "modern"}
+    names = ["rrul", "rtt_fairness"]
+    shipped = find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": "61s"})
+    assert {run.experiment for run in shipped} == {"rtt_fairness"}  # which nobody has run
+    for wrong, said in (("60 s", "Write '60s'"), ("6Os", "is not a number and a unit")):
+        with pytest.raises(DataError, match=said):
+            find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": wrong})
