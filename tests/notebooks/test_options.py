@@ -36,6 +36,9 @@ NOTEBOOKS = [*ROOT.glob("notebooks/*.ipynb"), *ROOT.glob("studies/*/notebooks/*.
         ("sensitivity", {"link": "10/1"}, "; there is link '10/10'. Emulate"),
         ("ablation", {"eras": "switch"}, "eras: unknown value 'switch'. did you mean 'switches'"),
         ("loss", {"path": "wire"}, "path: unknown value 'wire'. did you mean 'wired'"),
+        ("loss", {"path": "wifi"}, "path: is 'wifi', and the runs of voip_1up are 'wired'"),
+        ("rrul", {"qdiscs": ["codel", "cdoel"]}, "unknown qdisc 'cdoel'. did you mean 'codel'"),
+        ("timeline", {"experiments": {"a": "bbr", "b": "brb"}}, "did you mean 'bbr'"),
         (
             "noise",
             {"quantities": []},

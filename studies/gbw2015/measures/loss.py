@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
-from qdisclab.analysis.errors import require_one
+from qdisclab.analysis.errors import DataError, require_one
 from qdisclab.analysis.measures import agreement
 from qdisclab.analysis.measures.metrics import CELL
 from qdisclab.analysis.measures.voip import run_voip
 from qdisclab.analysis.runs.dataset import Dataset
 from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.study import StudyFolder
 from qdisclab.analysis.words import intervals
 
 from .voip import cell_voip
@@ -46,6 +47,17 @@ def cell_losses(data: Dataset, experiments: Mapping[str, str]) -> pd.DataFrame:
         parts.append(cells[cells["metric"] == "voip_loss"])
     columns = [*CELL, "beside", "n_seeds", "mean", "std", "ci_low", "ci_high"]
     return pd.concat(parts, ignore_index=True)[columns]
+
+
+def require_path(study: StudyFolder, experiments: Mapping[str, str], over: str) -> None:
+    """Raise DataError where one of `experiments`, what they are called and their labels, is not
+    `over` the wire (`wired`) or `wifi`: printed losses of the one stand beside runs of it alone."""
+    for of in experiments.values():
+        if about := study.experiments.get(of):
+            its = "wired" if getattr(about.points[0].rig, "wifi", None) is None else "wifi"
+            if its != over:
+                wrong = f"is '{over}', and the runs of {of} are '{its}'"
+                raise DataError.of("path", wrong, f"Write path = '{its}', or other experiments")
 
 
 def read_losses(path: Path, experiments: Mapping[str, str], over: str = "wired") -> pd.DataFrame:
