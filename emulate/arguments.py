@@ -30,6 +30,22 @@ def positive(text: str) -> int:
     return number
 
 
+def natural(text: str) -> int:
+    """Return a whole number of 0 or more; raise an error of `argparse` for any other text."""
+    number = whole(text)
+    if number < 0:
+        raise argparse.ArgumentTypeError(f"{text} is less than 0")
+    return number
+
+
+def random_seed(text: str) -> int:
+    """Return the seed of a guest's random numbers; raise an error of `argparse` for none."""
+    number = natural(text)
+    if number >= 2**64:
+        raise argparse.ArgumentTypeError(f"{text} is no number below 2^64")
+    return number
+
+
 def seconds(text: str) -> float:
     """Return a time above 0 in seconds, of text with or without a unit; errors as `whole`."""
     try:

@@ -122,7 +122,8 @@ class StudyFolder:
         except ConfigError as error:
             return error.what, error.todo
         except UnitError as error:
-            return f"length: {error}", "Write e.g. 20s"
+            what, _, todo = str(error).rpartition("; ")
+            return f"length {what}", todo
         return None
 
     def runs_root(self, data: Path) -> Path:

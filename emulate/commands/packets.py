@@ -34,8 +34,12 @@ def run(args: argparse.Namespace) -> int:
     """Print the numbers of each group."""
     from qdisclab.analysis.measures import packets  # pandas takes a second to import
 
-    given = quantity(Rate.parse, args.rate or None, "--rate")
+    given = quantity(Rate.parse, args.rate, "--rate")
     rate = given.bits_per_second if given else 0
+    if given and not rate:
+        raise ConfigError(
+            "is not a rate of a link", f"--rate '{args.rate}'", "write e.g. '10 Mbit/s'"
+        )
     if args.output and args.output.resolve() in (args.before.resolve(), args.behind.resolve()):
         raise ConfigError(
             "is one of the captures to read", f"--output {args.output}", "name another file"

@@ -13,7 +13,15 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_unconfined, kernel_name, memory, seconds, warn, whole
+from qdisclab.emulate.arguments import (
+    add_unconfined,
+    kernel_name,
+    memory,
+    natural,
+    random_seed,
+    seconds,
+    warn,
+)
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host.cache import cache_dir
@@ -42,7 +50,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument(
         "--tolerance",
-        type=whole,
+        type=natural,
         metavar="US",
         help="tolerance of packetdrill's times (default: its own)",
     )
@@ -74,7 +82,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="series, digest or path of the kernel (default: %(default)s)",
     )
     parser.add_argument(
-        "--seed", type=whole, default=1, help="seed of all random numbers (default: 1)"
+        "--seed", type=random_seed, default=1, help="seed of all random numbers (default: 1)"
     )
     parser.add_argument(
         "--memory", default="1 GiB", help="memory of the guest (default: %(default)s)"

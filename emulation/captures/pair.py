@@ -53,9 +53,12 @@ class Counts:
 def write(before: Path, behind: Path, target: Path, rate_bit_s: int = 0) -> Counts:
     """Write the table of the packets of `before` to `target`; `rate_bit_s` becomes its metadata.
 
-    Raises `ConfigError` for captures that cannot be read or are of two clocks, for too many
-    packets, and where they have little in common.
+    Raises `ConfigError` for captures that cannot be read or are of two clocks, for one that is
+    named twice, for too many packets, and where they have little in common.
     """
+    if before.exists() and behind.exists() and before.samefile(behind):
+        what = "is what arrives and what leaves: nothing would wait"
+        raise ConfigError(what, str(before), "name two captures, before and behind the queue")
     about = {"node": before.name, "interface": behind.name}
     about |= {"rate_bit_s": str(rate_bit_s)} if rate_bit_s else {}
     with tempfile.TemporaryDirectory(prefix="packets-") as folder:

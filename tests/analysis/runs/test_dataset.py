@@ -251,6 +251,6 @@ def test_a_length_that_no_run_can_have_is_refused() -> None:
     names = ["rrul", "rtt_fairness"]
     shipped = find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": "61s"})
     assert {run.experiment for run in shipped} == {"rtt_fairness"}  # which nobody has run
-    for wrong, said in (("60 s", "Write '60s'"), ("6Os", "is not a number and a unit")):
+    for wrong, said in (("60 s", "Write '60s'"), ("6Os", "unknown unit 'Os'")):
         with pytest.raises(DataError, match=said):
             find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": wrong})

@@ -119,6 +119,10 @@ def test_captures_that_do_not_belong_together(
     other = [(number, data(number, ends=(SERVER, CLIENT))) for number in range(9)]
     with pytest.raises(ConfigError, match=r"9 packets are not in in\.pcap\.gz, 0 are; filter both"):
         pair.write(captures[0], capture(tmp_path / "other.pcap.gz", other), target)
+    again = tmp_path / "again"
+    again.symlink_to(captures[0])
+    with pytest.raises(ConfigError, match=r"in\.pcap\.gz: is what arrives and what leaves"):
+        pair.write(captures[0], again, target)
     monkeypatch.setattr(pair, "MOST_PACKETS", 12)
     with pytest.raises(ConfigError, match="more than 12 packets with out"):
         pair.write(*captures, target)
@@ -166,6 +170,9 @@ def test_the_command(
     assert "no column 'nothing'" in capsys.readouterr().err
     assert cli.main(["packets", *map(str, captures), "--output", str(captures[0])]) == 2
     assert "is one of the captures to read; name another file" in capsys.readouterr().err
+    for rate, said in (("0 Mbit/s", "is not a rate of a link"), ("", "is not a number and a unit")):
+        assert cli.main(["packets", *map(str, captures), f"--rate={rate}"]) == 2
+        assert said in capsys.readouterr().err
     assert cli.main(["packets", str(captures[0]), "nowhere"]) == 2
     assert "nowhere: cannot be read: No such file or directory; name a" in capsys.readouterr().err
 
