@@ -398,6 +398,13 @@ def _points(
             if not points.setdefault(derived.key, derived).same_setup_as(derived):
                 what, todo = _duplicate_id(derived)
                 raise ConfigError(what, experiment.id, todo)
+    for axis, values in chosen.items() if points else ():
+        there = {_axis_name(point, axis) for point in points.values()}
+        there |= {str(dict(point.axes).get(axis)) for point in points.values()}  # of other names
+        for value in values:
+            if value not in there:
+                what = f"its sweep has no {axis} '{value}' with the other values"
+                raise ConfigError(what, experiment.id, "leave it out, or select it by itself")
     return tuple(points.values())
 
 

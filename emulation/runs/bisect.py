@@ -48,7 +48,8 @@ class Condition:
         match = re.fullmatch(r"\s*(\w+)\s*([<>]=?|[=!]=)\s*(-?[\d.]+(?:e-?\d+)?)\s*", text)
         try:
             assert match is not None
-            assert math.isfinite(bound := float(match[3]))
+            bound = float(match[3])
+            assert math.isfinite(bound)
             return cls(match[1], match[2], bound)
         except (AssertionError, ValueError):
             what, todo = (

@@ -4,7 +4,7 @@ import os
 import shutil
 import signal
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import pytest
@@ -357,6 +357,8 @@ def test_a_new_study_is_right_whatever_its_name(tmp_path: Path, name: str) -> No
 
 
 RRUL = ("run", "gbw2015/rrul", "--dry-run")
+UPLOADS = ("run", "bbr2016/uploads", "--link", "5/20", "--qdisc", "bfifo_64k", "--dry-run")
+LEFT_OUT = "uploads: its sweep has no qdisc 'bfifo_64k' with the other values; leave it out"
 
 
 @pytest.mark.parametrize(
@@ -373,16 +375,18 @@ RRUL = ("run", "gbw2015/rrul", "--dry-run")
         ([*RRUL, "--length", "20", "--length", "30"], "argument --length: is given twice; leave"),
         ([*RRUL, "--seed", "1.5"], "argument --seed: '1.5' is not a whole number"),
         (
-            ["run", "bbr2016/uploads", "--link", "5/20", "--qdisc", "bfifo_64k", "--dry-run"],
+            UPLOADS,
             "bbr2016/uploads: its sweep has none of these values together; see",
         ),
+        ([*UPLOADS, "--qdisc", "bfifo_1024k_256k"], LEFT_OUT),  # of the sweep at this link
+        ([*UPLOADS, "--qdisc", "bfifo"], LEFT_OUT),  # of no sweep
     ],
 )
 def test_what_cannot_be_asked_for_is_told(
-    words: list[str], said: str, capsys: pytest.CaptureFixture[str]
+    words: Sequence[str], said: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     try:
-        assert cli.main(words) == ConfigError.exit_status
+        assert cli.main([*words]) == ConfigError.exit_status
     except SystemExit as ended:
         assert ended.code == ConfigError.exit_status
     assert said in capsys.readouterr().err

@@ -177,7 +177,7 @@ def test_ends_that_are_not_as_they_are_called(
 
 
 @pytest.mark.parametrize(
-    "text", ["", "latency", "latency_ms > ", "latency_ms = 3", "1 < 2 < 3", "x > 1e400", "x > nan"]
+    "text", ["", "latency", "latency_ms > ", "latency_ms = 3", "1 < 2 < 3", "x > 1e400"]
 )
 def test_a_condition_that_is_none(text: str) -> None:
     with pytest.raises(ConfigError, match="does not compare a number with a bound"):
