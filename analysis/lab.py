@@ -34,6 +34,7 @@ from qdisclab.analysis.runs.dataset import Dataset
 from qdisclab.analysis.runs.flentfile import TCP_KINDS
 from qdisclab.analysis.runs.study import StudyFolder, study_at
 from qdisclab.emulation import datafile, kernel
+from qdisclab.emulation.checks import notes
 from qdisclab.emulation.config import catalogue
 from qdisclab.emulation.datafile import read_json, read_rows
 from qdisclab.emulation.errors import ConfigError
@@ -45,7 +46,7 @@ from qdisclab.emulation.model.run import Run, Study
 from qdisclab.emulation.model.units import Duration, UnitError
 from qdisclab.emulation.runs import campaign
 from qdisclab.emulation.runs.index import RunFile, index
-from qdisclab.emulation.runs.run import paths
+from qdisclab.emulation.runs.run import Result, paths
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
 
@@ -102,7 +103,7 @@ class Chosen(Sequence[Run]):
         On a terminal and in a notebook with a progress bar, unless `bar` is False.
         `probes` are recorded in addition to those of the experiment (docs/probes.md): runs that are
         there but lack them are repeated for them. Raises the `EmulationError` of the first that
-        fails. After an interruption, call it again.
+        fails. After an interruption, call it again. Prints the notes that `emulate run` prints.
         """
         if self.testbed:
             raise ConfigError("a testbed made these runs", "do()", "do those of the study")
@@ -111,15 +112,23 @@ class Chosen(Sequence[Run]):
         more = tuple(map(Probe.parse, [probes] if isinstance(probes, str) else probes))
         for run in self.all:
             probe.check(probe.of_run(run, more), run)  # refuses before anything is booted
+        notes.of_settings(self.all)
+        built, root = kernel.named(self.all[0].kernel), rootfs.build()
+
+        def report(run: Run, result: Result) -> None:
+            notes.of_result(run, result, built, root, "do(again=True)")
+
         campaign.do(
             self.all,
-            kernel.named(self.all[0].kernel),
-            rootfs.build(),
+            built,
+            root,
             self.data,
             jobs=jobs or len(os.sched_getaffinity(0)),
             options=campaign.Options(again=again, probes=more),
             bars=bar and (sys.stderr.isatty() or "ipykernel" in sys.modules),
+            on_result=report,
         )
+        notes.of_seeds(self.all, self.data)
         return self
 
     @property

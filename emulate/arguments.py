@@ -1,13 +1,13 @@
 """Values of command-line options that several subcommands have."""
 
 import argparse
-import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-from qdisclab.emulation.errors import ConfigError, printable
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.terminal import note as note, warn as warn
 from qdisclab.emulation.model.units import Amount, Duration, Size, UnitError
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
 
@@ -103,13 +103,3 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that cannot give one, and only for code that you trust",
     )
-
-
-def warn(text: str) -> None:
-    """Print a warning."""
-    print(f"warning: {printable(text)}", file=sys.stderr, flush=True)
-
-
-def note(text: str) -> None:
-    """Print a note."""
-    print(f"note: {printable(text)}", file=sys.stderr, flush=True)

@@ -132,13 +132,14 @@ def _require_known(
     if folder.name not in studies.known():
         return
     study, there = study_at(folder.name), {run.experiment for run in runs}
+    unseen: list[list[tuple[str, dict[str, str]]]]
     unseen = [[(name, {})] for name in dict.fromkeys(names) if name not in there]
     for (axis, text), experiments in asked_for.items():
         if all(getattr(run, axis) != text for run in runs):
             unseen.append([(name, {axis: text}) for name in experiments])
     for asked in unseen:
-        flaws = [study.flaw(name, **values) for name, values in asked]
-        if all(flaws):
+        flaws = [flaw for name, values in asked if (flaw := study.flaw(name, **values))]
+        if len(flaws) == len(asked):
             raise DataError.of(folder, *flaws[0])
 
 

@@ -12,20 +12,19 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import add_unconfined, note, positive, warn
+from qdisclab.emulate.arguments import add_unconfined, positive
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_length, add_selection, selection
-from qdisclab.emulation import datafile
-from qdisclab.emulation.config import remarks, request
+from qdisclab.emulation.checks import notes
+from qdisclab.emulation.config import request
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import ConfigError, EmulationError, KernelLacks, printable
 from qdisclab.emulation.host.cache import cache_dir
-from qdisclab.emulation.kernel import Kernel
 from qdisclab.emulation.kinds.probes.probe import Probe, check, forms, of_run
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.runs import campaign
-from qdisclab.emulation.runs.run import Measure, Result, paths, require_flent, today
+from qdisclab.emulation.runs.run import Measure, Result, require_flent
 from qdisclab.emulation.study import studies, trust
 
 
@@ -126,8 +125,7 @@ def run(args: argparse.Namespace) -> int:
     runs = _requested(args, lacking)
     for cell, error in lacking.items():
         print(f"emulate: error: {cell}: {error.what}; left out", file=sys.stderr)
-    for remark in dict.fromkeys(remark for run in runs for remark in remarks.of_run(run)):
-        note(remark)
+    notes.of_settings(runs)
     probes = tuple(map(Probe.parse, args.probe))
     for run in runs:
         check(of_run(run, probes), run)  # refuses before anything is booted
@@ -155,9 +153,8 @@ def run(args: argparse.Namespace) -> int:
         print(f"emulate: error: {printable(str(error))}", file=sys.stderr, flush=True)
 
     def report(run: Run, result: Result) -> None:
+        notes.of_result(run, result, built, root, "--again")
         _print(run, result, args.json)
-        if result.ending is None:
-            _warn_stale(run, result, built, root)
 
     campaign.do(
         runs,
@@ -170,22 +167,11 @@ def run(args: argparse.Namespace) -> int:
         on_result=report,
         on_failure=fail if args.keep_going else None,
     )
-    _note_twins(runs, output)
+    notes.of_seeds(runs, output)
     if failed:
         print(f"{len(failed)} of {len(runs)} runs failed", file=sys.stderr)
     errors = [*lacking.values(), *failed]
     return errors[0].exit_status if errors else 0
-
-
-def _note_twins(runs: Iterable[Run], output: Path) -> None:
-    """Say so where seeds of a cell came out the same."""
-    records = {paths(run, output)[1]: run for run in runs}
-    there = [(run.cell, run.seed, record) for record, run in records.items() if record.exists()]
-    for cell in dict.fromkeys(records[record].cell for record in datafile.twins(there)):
-        note(
-            f"seeds of {cell} gave the same result: nothing in them is random, so they are not "
-            "repetitions; write start_jitter into its traffic"
-        )
 
 
 def _require_measure(run: Run, raw: bool) -> None:
@@ -197,21 +183,8 @@ def _require_measure(run: Run, raw: bool) -> None:
         raise ConfigError(what, "--reduced", "leave out one or the other")
 
 
-def _warn_stale(run: Run, result: Result, built: Kernel, root: rootfs.RootFs) -> None:
-    """Say so where a run that was there already is not what it would be today."""
-    from qdisclab.emulation.checks.verify import other_identity  # what it takes is seldom needed
-
-    old = datafile.read_json(result.provenance)["identity"]
-    if differences := ", ".join(other_identity(old, today(run, built, root))):
-        note(f"{run.id} was made with a different {differences}; --again repeats it")
-
-
 def _print(run: Run, result: Result, as_json: bool) -> None:
     ending = result.ending
-    for text in ending.notes if ending else ():
-        note(f"{run.id}: {text}")
-    for text in datafile.read_json(result.provenance).get("warnings", ()) if ending else ():
-        warn(f"{run.id}: {text}")
     if as_json:
         line: dict[str, Any] = {"run": run.id, "data": str(result.data), "cached": ending is None}
         if ending is not None:

@@ -1,9 +1,21 @@
-"""A line of the terminal that changes while work goes on."""
+"""What is printed beside a result: notes, and a line that changes while work goes on."""
 
 import shutil
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+
+from qdisclab.emulation.errors import printable
+
+
+def warn(text: str) -> None:
+    """Print a warning."""
+    print(f"warning: {printable(text)}", file=sys.stderr, flush=True)
+
+
+def note(text: str) -> None:
+    """Print a note."""
+    print(f"note: {printable(text)}", file=sys.stderr, flush=True)
 
 
 @contextmanager

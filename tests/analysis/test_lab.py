@@ -6,12 +6,16 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from qdisclab.analysis import lab
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.lab import open_study
 from qdisclab.analysis.measures import packets
 from qdisclab.analysis.measures.table import measure_runs
+from qdisclab.emulation import datafile
+from qdisclab.emulation.checks import notes
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.runs.index import index
+from qdisclab.emulation.runs.run import paths
 
 
 def test_chosen_runs_say_how_many_there_are() -> None:
@@ -57,6 +61,20 @@ def test_a_probe_that_cannot_be_is_refused_before_anything_boots() -> None:
     for jobs in (0, "2"):
         with pytest.raises(ConfigError, match=f"jobs: is {jobs!r}, not a number of runs"):
             runs.do(jobs=jobs)  # type: ignore[arg-type]
+
+
+def test_a_run_of_other_code_is_named_as_emulate_run_names_it(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    runs = open_study("gbw2015").runs("rrul", link="10/10", qdisc="codel", cc="cubic", seed=1)
+    _, record = paths(runs[0], runs.data)
+    now = {**datafile.read_json(record)["identity"], "guest": "today's"}
+    monkeypatch.setattr(notes, "today", lambda *about: now)
+    monkeypatch.setattr(lab.kernel, "named", lambda series: None)
+    monkeypatch.setattr(lab.rootfs, "build", lambda: None)
+    runs.do(bar=False)
+    assert f"note: {runs[0].id} was made with a different " in (said := capsys.readouterr().err)
+    assert "against today's); do(again=True) repeats it\n" in said
 
 
 def test_a_column_keeps_its_name_beside_an_axis_that_is_called_so(tmp_path: Path) -> None:

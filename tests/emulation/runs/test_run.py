@@ -12,7 +12,7 @@ from unittest import mock
 
 import pytest
 
-from qdisclab.emulate.commands import run as commands_run
+from qdisclab.emulation.checks import notes
 from qdisclab.emulation.config.catalogue import experiment as find_experiment, select
 from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.errors import EmulationError, GuestFailure, RigMismatch, TrafficFailure
@@ -240,12 +240,12 @@ def test_a_run_of_another_kernel_is_told(
     told = {"run": codel.id, "identity": old, "data_sha256": "0" * 64}
     record.write_text(json.dumps(told))
     result = run.Result(tmp_path / "seed-001.flent.gz", record, None)
-    monkeypatch.setattr(commands_run, "today", lambda *about: old)
-    commands_run._warn_stale(codel, result, KERNEL, ROOT)
+    monkeypatch.setattr(notes, "today", lambda *about: old)
+    notes.of_result(codel, result, KERNEL, ROOT, "--again")
     assert capsys.readouterr().err == ""
     new = {"kernel": {"digest": "new", "release": "6.12.1", "series": "6.12"}, "guest": "g"}
-    monkeypatch.setattr(commands_run, "today", lambda *about: new)
-    commands_run._warn_stale(codel, result, KERNEL, ROOT)
+    monkeypatch.setattr(notes, "today", lambda *about: new)
+    notes.of_result(codel, result, KERNEL, ROOT, "--again")
     assert "was made with a different kernel (old against new); --again" in capsys.readouterr().err
 
 
