@@ -6,6 +6,7 @@ when its provenance does: a data file alone is one that is being written, and is
 
 import difflib
 import re
+import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
@@ -22,6 +23,7 @@ from qdisclab.analysis.runs.study import study_at
 from qdisclab.emulation import datafile
 from qdisclab.emulation.errors import DamagedData
 from qdisclab.emulation.host.pool import mapped
+from qdisclab.emulation.model.run import DEFAULT_ERA, era_and_kernel
 from qdisclab.emulation.runs.index import (
     Index,
     RunFile as RunFile,
@@ -93,7 +95,7 @@ def find_runs(
         errors.require_several("experiments", names, qdiscs)
     every = index_of(root, paper)
     chosen: list[RunFile] = []
-    missing: list[str] = []
+    missing: list[tuple[str, str]] = []  # what there is no run of, and the command to make them
     asked_for: dict[tuple[str, str], list[str]] = {}  # the experiments of each value of an axis
     for name in names:
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
@@ -112,10 +114,12 @@ def find_runs(
         if not runs:
             values = [text for texts in wanted.values() for text in texts or ()]
             asked = " ".join(filter(None, (name, *values)))
-            missing.append(f"no run of {asked}{_instead(name, here, every, wanted)}")
+            wrong = f"no run of {asked}{_instead(name, here, every, wanted)}"
+            missing.append((wrong, _command(paper, name, wanted)))
     if not chosen:
-        wrong = missing[0] if missing else "no link, qdisc or experiment is asked for"
-        raise DataError.of(root / paper, wrong, "Emulate the cells that the figure needs")
+        wrong, command = (*missing, ("no link, qdisc or experiment is asked for", ""))[0]
+        remedy = "Emulate the cells that the figure needs" + (f": `{command}`" if command else "")
+        raise DataError.of(root / paper, wrong, remedy)
     given = [*names, *(name for of in (qdiscs, length) if isinstance(of, Mapping) for name in of)]
     _require_known(root / paper, every, given, asked_for)
     return chosen if reduced else _whole(chosen)
@@ -141,6 +145,24 @@ def _require_known(
         flaws = [flaw for name, values in asked if (flaw := study.flaw(name, **values))]
         if len(flaws) == len(asked):
             raise DataError.of(folder, *flaws[0])
+
+
+def _command(paper: str, name: str, wanted: Mapping[str, list[str] | None]) -> str:
+    """Return the command that makes the runs of an experiment that are `wanted`, of the first era;
+    nothing where its study is not known here, or does not know them."""
+    if paper not in studies.known():
+        return ""
+    first = {axis: texts[0] for axis, texts in wanted.items() if texts}
+    study = study_at(paper)
+    if study.flaw(name, **first):
+        return ""
+    era, kernel = era_and_kernel(first.get("era", DEFAULT_ERA))
+    options = [(axis, text) for axis in ("link", "qdisc", "cc") for text in wanted[axis] or ()]
+    options += [("length", first["length"]), ("era", "" if era == DEFAULT_ERA else era)]
+    options.append(("kernel", kernel or ""))
+    place = paper if study.folder.parent == studies.SHIPPED else str(study.folder)
+    words = [word for axis, text in options if text for word in (f"--{axis}", text)]
+    return shlex.join(["emulate", "run", f"{place}/{name}", *words])
 
 
 def _with_values(runs: Iterable[RunFile], wanted: Mapping[str, list[str] | None]) -> list[RunFile]:

@@ -17,7 +17,7 @@ from qdisclab.emulation.config import job, kinds, own
 from qdisclab.emulation.config.points import Points, context_of, link
 from qdisclab.emulation.config.studyfile import StudyFile
 from qdisclab.emulation.config.sweep import TEMPLATE, Sweep
-from qdisclab.emulation.errors import ConfigError, KernelBuildError, KernelLacks
+from qdisclab.emulation.errors import ConfigError, EmulationError, KernelBuildError, KernelLacks
 from qdisclab.emulation.kernel import features, module, recipe
 from qdisclab.emulation.model import era as eras, sysctls
 from qdisclab.emulation.model.axis import Value, meaning
@@ -264,6 +264,8 @@ def experiment(name: str) -> Experiment:
         raise ConfigError(f"'{name}' is a run, not an experiment", todo=todo)
     if not place:
         what, todo = unknown("experiment", name, [f"{study}/…" for study in studies.known()])
+        if ids := list(_namesakes(name)):
+            todo = f"write {' or '.join(ids)}"
         raise ConfigError(what, todo=todo)
     study = load(studies.find(place))
     by_name = all_labels(study.experiments)
@@ -272,6 +274,14 @@ def experiment(name: str) -> Experiment:
     ids = [place + label.removeprefix(study.name) for label in by_name]
     what, todo = unknown("experiment", name, ids, f"'emulate list {place}' shows all")
     raise ConfigError(what, todo=todo)
+
+
+def _namesakes(name: str) -> Iterator[str]:
+    """Yield the ids of the experiments and labels of known studies that are called `name`."""
+    for folder in studies.known().values():
+        with suppress(EmulationError):  # what is wrong with another study is none of this name's
+            ids = all_labels(load(folder).experiments)
+            yield from (id_ for id_ in ids if id_.partition("/")[2] == name)
 
 
 def labelled(experiment: Experiment, label: str) -> Experiment:

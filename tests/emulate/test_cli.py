@@ -380,6 +380,7 @@ LEFT_OUT = "uploads: its sweep has no qdisc 'bfifo_64k' with the other values; l
         ),
         ([*UPLOADS, "--qdisc", "bfifo_1024k_256k"], LEFT_OUT),  # of the sweep at this link
         ([*UPLOADS, "--qdisc", "bfifo"], LEFT_OUT),  # of no sweep
+        (["run", "udp_flood"], "unknown experiment 'udp_flood'; write battling2013/udp_flood\n"),
     ],
 )
 def test_what_cannot_be_asked_for_is_told(

@@ -226,6 +226,16 @@ def test_what_there_is_instead_is_told() -> None:
         find_runs(data, "gbw2015", "rrul", length="1day")
 
 
+def test_the_command_that_makes_the_runs_is_told() -> None:
+    cell = {"links": "10/10", "qdiscs": ["bfifo"], "eras": ["2014@linux-7.2", "modern"]}
+    with pytest.raises(DataError) as caught:
+        find_runs(ROOT / "data", "gbw2015", "rrul", **cell, ccs=["cubic", "reno"])
+    words = "--link 10/10 --qdisc bfifo --cc cubic --cc reno --era 2014 --kernel 7.2"
+    assert f"needs: `emulate run gbw2015/rrul {words}`." in str(caught.value)
+    with pytest.raises(DataError, match=r"figure needs\.$"):  # which would be refused
+        find_runs(ROOT / "data", "gbw2015", "rrul", qdiscs=["coddel"])
+
+
 @pytest.mark.parametrize(
     ("misspelt", "said"),
     [
