@@ -22,6 +22,12 @@ def ranges(numbers: Sequence[int]) -> str:
     return ", ".join(f"{p[0]}–{p[-1]}" if len(p) > 1 else f"{p[0]}" for p in parts) or NONE
 
 
+def listed(names: Sequence[str]) -> str:
+    """Return names as a sentence has them: "g001, g002 and g003"."""
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def number(value: float) -> str:
     """Return four significant digits; a dash where there is no value."""
     return NONE if pd.isna(value) else f"{value:.4g}"

@@ -215,7 +215,8 @@ def disagreements_table(claims: list[dict[str, Any]]) -> str:
                 ids, _ = explained.setdefault(variation, ([], judgement["makes_worse"]))
                 ids.append(claim["id"])
     notes = [
-        f"Explained by {name}: {', '.join(ids)}; no longer agree with it: {', '.join(worse)}."
+        f"Explained by {name}: {', '.join(ids)}"
+        + (f"; no longer agree with it: {', '.join(worse)}." if worse else ".")
         for name, (ids, worse) in explained.items()
     ]
     if numbers:

@@ -17,6 +17,7 @@ from qdisclab.analysis.measures import agreement
 from qdisclab.analysis.measures.agreement import REPETITIONS
 from qdisclab.analysis.measures.registry import metrics
 from qdisclab.analysis.runs.flentfile import Floats
+from qdisclab.emulation.model.run import NONE
 
 Missing = Literal[
     "data", "metric", "resolution", "seeds", "spread", "rule", "setting", "read back", "distance"
@@ -107,18 +108,21 @@ class Check:
             return f"order of qdiscs, {_where(first)} and {_where(other)}"
         if self.statistic is TREND:
             last = self.quantities[-1]
-            return f"trend of {_where(first)}: {first.qdisc} to {last.qdisc}, {_place(last)}"
+            there = "" if _place(last) == _place(first) else f", {_place(last)}"
+            return f"trend of {_where(first)}: {first.qdisc} to {last.qdisc}{there}"
         if self.statistic is SPREAD:
             return f"spread over runs of {_where(first)}: {' − '.join(names)}"
         if self.statistic is GROWTH:
             other = self.quantities[2]
             to = other.link if other.experiment == first.experiment else _place(other)
             return f"{_where(first)} to {to}: {names[0]} − {names[1]}"
+        sign = {DIFFERENCE: " − ", RATIO: " / "}.get(self.statistic, "")
         if any(other.metric != first.metric for other in self.quantities):
             titles = [metrics()[quantity.metric].title for quantity in self.quantities]
-            return f"{first.qdisc}, {_place(first)}: {' / '.join(titles)}"
-        signs = {VALUE: "", FACTOR: "", DIFFERENCE: " − ", RATIO: " / "}
-        return f"{_where(first)}: {signs[self.statistic].join(names)}"
+            return f"{_joined(first.qdisc, _place(first))}: {sign.join(titles)}"
+        if names == [NONE]:
+            return _where(first)
+        return f"{_where(first)}: {sign.join(names)}"
 
     @property
     def bounds(self) -> str:
@@ -344,14 +348,24 @@ def _where(quantity: Quantity) -> str:
 def _place(quantity: Quantity) -> str:
     """Return the cell without its qdisc; RRUL goes without saying."""
     experiment = "" if quantity.experiment == "rrul" else quantity.experiment
-    return ", ".join(part for part in (experiment, quantity.link, quantity.cc) if part)
+    return _joined(experiment, quantity.link, quantity.cc)
+
+
+def _joined(*parts: str) -> str:
+    """Return those of `parts` that say something: a run of programs may have no link or qdisc."""
+    return ", ".join(part for part in parts if part not in ("", NONE))
 
 
 def _parts(quantities: tuple[Quantity, ...]) -> list[str]:
-    """Return the qdiscs, with what else differs between two quantities."""
+    """Return the qdiscs, with what else differs between two quantities; experiments where there is
+    no qdisc."""
     first, names = quantities[0], [quantity.qdisc for quantity in quantities]
     if len(quantities) == 2:
         other = quantities[1]
-        pairs = ((other.link, first.link), (other.experiment, first.experiment))
-        names[1] = " ".join([other.qdisc, *(own for own, of_first in pairs if own != of_first)])
+        without = {*names} == {NONE}
+        names = [first.experiment, other.experiment] if without else names
+        more = [other.link] if other.link != first.link else []
+        more += [other.experiment] if other.experiment != first.experiment and not without else []
+        more += [other.cc or "in this setting"] if other.cc != first.cc else []
+        names[1] = " ".join([names[1], *more])
     return names

@@ -8,6 +8,7 @@ from qdisclab.analysis.claims.check import Printed
 from qdisclab.analysis.claims.effect import number
 from qdisclab.analysis.claims.verdict import Assessment, Finding, Judgement
 from qdisclab.analysis.runs.statement import Claim
+from qdisclab.analysis.words import listed
 
 #: What a claim is shown with as its study has it.
 STATED: Final = ("id", "paper", "section", "figure", "place", "kind", "statement", "note")
@@ -123,7 +124,8 @@ def why(judgement: Judgement) -> str:
     if judgement.explained_by:
         text += f". Explained by {judgement.explained_by}"
     if judgement.worse:
-        text += f", with which {', '.join(judgement.worse)} no longer agree"
+        agree = "agree" if len(judgement.worse) > 1 else "agrees"
+        text += f", with which {listed(judgement.worse)} no longer {agree}"
     return text
 
 

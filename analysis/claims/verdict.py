@@ -200,7 +200,9 @@ def judge(condition: Condition, values: Values) -> Judgement:
     lacks = [*_lacking(condition), *(finding.lacks for finding in findings if finding.lacks)]
     first = min(lacks, key=lambda lack: _ORDER.index(lack.missing))
     if more := sum(lack.missing == first.missing for lack in lacks) - 1:
-        first = replace(first, what=f"{first.what}, and {more} more")
+        others = ("1 more check is", f"{more} more checks are")[more > 1]
+        and_more = f"; {others} open" if first.missing in OPEN else f", and {more} more"
+        first = replace(first, what=f"{first.what}{and_more}")
     verdict = OF_LACKS.get(first.missing, Verdict.NOT_YET)
     return Judgement(*where, verdict, tuple(findings), first)
 
@@ -330,14 +332,15 @@ def at_bound(check: Check, size: Effect, largest: float) -> bool:
 def _open(check: Check, size: Effect) -> str:
     """Return why a check is open, for people."""
     seeds = f"{size.seeds} seeds"
+    unit = f" {check.unit}" if check.unit else ""
     if size.alike:
-        measured = f"{number(size.value)}, {seeds} that came out the same"
+        measured = f"{number(size.value)}{unit}, {seeds} that came out the same"
     elif size.seeds < 2:
         return f"{check.text}: one seed has no interval"
     elif np.isnan(size.error):
         return f"{check.text}: {seeds} of {size.strata} loads, of one load one only"
     else:
-        measured = f"{' to '.join(map(number, size.interval()))}, {seeds}"
+        measured = f"{' to '.join(map(number, size.interval()))}{unit}, {seeds}"
     return f"{check.text}: {measured}; asked for {check.bounds}"
 
 

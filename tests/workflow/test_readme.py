@@ -120,15 +120,20 @@ def test_cited_claims_stand_by_their_verdict() -> None:
 def test_what_explains_a_claim_is_named_and_what_it_spoils_once() -> None:
     explained = claim("g002", "explained", why="5 ms; asked for 3. Explained by era x, with which")
     explained["judgements"][0] |= {"explained_by": "era x", "makes_worse": ["g007", "g009"]}
+    other = claim("g005", "explained")
+    other["judgements"][0] |= {"explained_by": "era y", "makes_worse": []}
     number = claim("g004", "disagrees", kind="number")
-    claims = [claim("g001", "disagrees"), explained, claim("g003", "agrees"), number]
+    claims = [claim("g001", "disagrees"), explained, claim("g003", "agrees"), number, other]
     assert body(readme.disagreements_table(claims)) == [
         "| g001 | So g001. | 5 ms; asked for 3 |",
         "| g002 | So g002. | 5 ms; asked for 3 |",
+        "| g005 | So g005. | 5 ms; asked for 3 |",
         "",
         "Printed numbers that do not agree: g004.",
         "",
         "Explained by era x: g002; no longer agree with it: g007, g009.",
+        "",
+        "Explained by era y: g005.",
     ]
 
 

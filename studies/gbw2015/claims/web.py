@@ -39,7 +39,10 @@ UNSURPASSED: Final = every(
 )
 
 RULES: Final[dict[str, Rule]] = {
-    **{f"g{number}": setting("what the site is made of; so is ours") for number in range(112, 116)},
+    **{
+        f"g{number}": setting("what the site is made of; ours is made of the same")
+        for number in range(112, 116)
+    },
     "g116": FASTER,
     "g117": every(
         some(*less(cells(FETCH, ALL, LOW, FIFO), cells(FETCH, ALL, LOW, "ared"))),

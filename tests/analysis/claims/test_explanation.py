@@ -127,8 +127,10 @@ def test_what_a_variation_makes_worse_is_beside_what_it_explains() -> None:
     claims = [claim("g038"), claim("g039")]
     first, second = assess(claims, rules, pd.concat([table, switched]), [NO_RACK])
     assert (first.headline.verdict, first.headline.worse) == (Verdict.EXPLAINED, ("g039",))
-    assert "with which g039 no longer agree" in why(first.headline)
+    assert "with which g039 no longer agrees" in why(first.headline)
     assert (second.headline.verdict, second.headline.worse) == (Verdict.AGREES, ())
+    three = replace(first.headline, worse=("g039", "g041", "g042"))
+    assert "with which g039, g041 and g042 no longer agree" in why(three)
 
 
 def test_another_rig_explains_what_it_makes_agree() -> None:

@@ -331,3 +331,29 @@ def test_texts_say_what_is_looked_at() -> None:
     ]  # fmt: skip
     for one, text, bounds in texts:
         assert (one.text, one.bounds) == (text, bounds)
+
+
+def test_an_open_check_says_its_unit_and_how_many_are_open_as_it() -> None:
+    table = measured({CODEL: WIDE, PIE: WIDE})
+    parts = [check.within(of, 1, 2) for of in (CODEL, PIE, CODEL)]
+    text = " ms, 4 seeds; asked for 1 to 2 ms"
+    assert why(verdict_of(every(*parts), table)).endswith(f"{text}; 2 more checks are open")
+    assert why(verdict_of(every(*parts[:2]), table)).endswith(f"{text}; 1 more check is open")
+    assert why(verdict_of(parts[0], table)).endswith(text)
+
+
+def test_a_check_names_what_differs_and_not_what_there_is_not() -> None:
+    metric, other = "induced_latency_ms", "goodput_upload_mbit_s"
+    case, reno = Quantity(metric, "case", "-", "-"), replace(CODEL, cc="reno")
+    titles = {
+        check.within(case): "mean induced latency, case",
+        check.less(case, replace(case, experiment="b")): "mean induced latency, case: case − b",
+        check.less(CODEL, reno): "mean induced latency, 10/10: codel − codel reno",
+        check.less(reno, CODEL): "mean induced latency, 10/10, reno: codel − codel in this setting",
+        check.less(CODEL, replace(CODEL, metric=other)): (
+            "codel, 10/10: mean induced latency − upload goodput"
+        ),
+        check.tending(CODEL, PIE, low=0.8).parts[0]: "trend of mean induced latency, 10/10: "
+        "codel to pie",
+    }
+    assert [of.text for of in titles if isinstance(of, Check)] == [*titles.values()]
