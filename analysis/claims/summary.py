@@ -106,7 +106,9 @@ def effect_text(finding: Finding) -> str:
     interval = "" if math.isnan(low) else f" ({number(low)} to {number(high)})"
     seeds = f"{effect.seeds} seed{'s' if effect.seeds > 1 else ''}"
     seeds += " that came out the same" if effect.alike else ""
-    return f"{number(effect.value)}{f' {unit}' if unit else ''}{interval}, {seeds}"
+    value = number(effect.value)
+    unit = "packet" if (value, unit) == ("1", "packets") else unit
+    return f"{value}{f' {unit}' if unit else ''}{interval}, {seeds}"
 
 
 def why(judgement: Judgement) -> str:
