@@ -73,8 +73,8 @@ def test_a_run_of_other_code_is_named_as_emulate_run_names_it(
     monkeypatch.setattr(lab.kernel, "named", lambda series: None)
     monkeypatch.setattr(lab.rootfs, "build", lambda: None)
     runs.do(bar=False)
-    assert f"note: {runs[0].id} was made with a different " in (said := capsys.readouterr().err)
-    assert "against today's); do(again=True) repeats it\n" in said
+    assert f"note: {runs[0].id} was made with a different " in (text := capsys.readouterr().err)
+    assert "against today's); do(again=True) repeats it\n" in text
 
 
 def test_a_column_keeps_its_name_beside_an_axis_that_is_called_so(tmp_path: Path) -> None:

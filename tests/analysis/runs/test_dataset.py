@@ -237,7 +237,7 @@ def test_the_command_that_makes_the_runs_is_told() -> None:
 
 
 @pytest.mark.parametrize(
-    ("misspelt", "said"),
+    ("misspelt", "message"),
     [
         ({"experiments": ["rrul", "rrlu"]}, "unknown experiment 'rrlu'. did you mean 'rrul'"),
         ({"length": {"rrlu": "60s"}}, "unknown experiment 'rrlu'. did you mean 'rrul'"),
@@ -250,9 +250,9 @@ def test_the_command_that_makes_the_runs_is_told() -> None:
         ({"ccs": ["cubic", "cubix"]}, "Linux 6.12 here has no cubix. choose from bbr, bic"),
     ],
 )
-def test_of_several_values_none_is_misspelt(misspelt: dict[str, Any], said: str) -> None:
+def test_of_several_values_none_is_misspelt(misspelt: dict[str, Any], message: str) -> None:
     chosen = {"experiments": ["rrul"], "links": "10/10", "qdiscs": ["pie"], "eras": ["2014"]}
-    with pytest.raises(DataError, match=re.escape(f"data/gbw2015: {said}")):
+    with pytest.raises(DataError, match=re.escape(f"data/gbw2015: {message}")):
         find_runs(ROOT / "data", "gbw2015", **{**chosen, "ccs": "cubic", **misspelt})
 
 
@@ -261,6 +261,6 @@ def test_a_length_that_no_run_can_have_is_refused() -> None:
     names = ["rrul", "rtt_fairness"]
     shipped = find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": "61s"})
     assert {run.experiment for run in shipped} == {"rtt_fairness"}  # which nobody has run
-    for wrong, said in (("60 s", "Write '60s'"), ("6Os", "unknown unit 'Os'")):
-        with pytest.raises(DataError, match=said):
+    for wrong, message in (("60 s", "Write '60s'"), ("6Os", "unknown unit 'Os'")):
+        with pytest.raises(DataError, match=message):
             find_runs(ROOT / "data", "gbw2015", names, **cells, length={"rrul": wrong})

@@ -170,9 +170,9 @@ def test_the_command(
     assert "no column 'nothing'" in capsys.readouterr().err
     assert cli.main(["packets", *map(str, captures), "--output", str(captures[0])]) == 2
     assert "is one of the captures to read; name another file" in capsys.readouterr().err
-    for rate, said in (("0 Mbit/s", "is not a rate of a link"), ("", "is not a number and a unit")):
+    for rate, text in (("0 Mbit/s", "is not a rate of a link"), ("", "is not a number and a unit")):
         assert cli.main(["packets", *map(str, captures), f"--rate={rate}"]) == 2
-        assert said in capsys.readouterr().err
+        assert text in capsys.readouterr().err
     assert cli.main(["packets", str(captures[0]), "nowhere"]) == 2
     assert "nowhere: cannot be read: No such file or directory; name a" in capsys.readouterr().err
 

@@ -203,14 +203,14 @@ def test_what_a_suite_cannot_do_is_refused_before_it_begins(
         "--packetdrill packetdrill: is not a file; name your build of packetdrill"
         in capsys.readouterr().err
     )
-    for option, value, said in (
+    for option, value, text in (
         ("--tolerance", "-5", "-5 is less than 0"),
         ("--seed", "-1", "-1 is less than 0"),
         ("--seed", str(2**64), f"{2**64} is no number below 2^64"),
     ):
         with pytest.raises(SystemExit):
             cli.main(["suite", "a.pkt", option, value])
-        assert f"argument {option}: {said}" in capsys.readouterr().err
+        assert f"argument {option}: {text}" in capsys.readouterr().err
 
 
 @pytest.mark.kernel
