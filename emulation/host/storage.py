@@ -14,6 +14,9 @@ from qdisclab.emulation.errors import EmulationError, StorageError
 #: Room that a run's files may need, in MiB: most need 0.3.
 ROOM_MIB = 16
 
+#: Errors of a disk that has no more room, for all or for this user.
+FULL = (errno.ENOSPC, errno.EDQUOT)
+
 #: Error of a disk or folder -> what to do about it.
 TODO = {
     errno.ENOSPC: "free some space, then run it again: what is done stays",
@@ -52,7 +55,7 @@ def filling(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+        if error.errno in FULL and error.filename is None:
             error.filename = str(folder)
         raise
 
