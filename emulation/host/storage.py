@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -78,6 +79,18 @@ def write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+@contextmanager
+def building(place: Path) -> Iterator[Path]:
+    """Make a folder in `place`, whose lock is held, and remove it at the end.
+
+    Those that builds which were killed have left are removed before.
+    """
+    for stale in place.glob(".build-*"):
+        remove(stale)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=place) as folder:
+        yield Path(folder)
 
 
 def remove(folder: Path) -> None:
