@@ -1,7 +1,5 @@
 """The pages' commands: `emulate run` selects runs, whatever page calls it."""
 
-from __future__ import annotations
-
 import re
 import shlex
 
