@@ -74,8 +74,21 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run `emulate` with `argv` (by default the process's); return the exit status."""
+    _open_streams()
     with _terminable():
         return _main(list(sys.argv[1:] if argv is None else argv))
+
+
+def _open_streams() -> None:
+    """Open the null device for each standard stream that is closed, as after `>&-`.
+
+    The next file would get its number, and what is printed with it.
+    """
+    names = ("stdin", "stdout", "stderr")
+    while (number := os.open(os.devnull, os.O_RDWR)) < len(names):
+        os.set_inheritable(number, True)
+        setattr(sys, names[number], os.fdopen(number, "w" if number else "r"))
+    os.close(number)
 
 
 @contextmanager

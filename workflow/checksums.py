@@ -4,6 +4,7 @@ A line is a digest and a path, as sha256sum(1) writes and checks them. Logs of k
 names any more, as after `emulate run --again`, are removed before.
 """
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -38,8 +39,10 @@ def without_run(data: Path) -> list[Path]:
     return sorted({*(data / kernel_log("")).parent.iterdir()} - named)
 
 
-def main() -> int:
+def main(arguments: list[str] | None = None) -> int:
     """Write the digests; return the exit status."""
+    about = f"Write {NAME} of the data anew; remove logs of kernels that no run names."
+    argparse.ArgumentParser("python -m workflow.checksums", description=about).parse_args(arguments)
     for path in without_run(DATA):
         path.unlink()
     (DATA / NAME).write_text(text(DATA))

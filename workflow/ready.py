@@ -12,6 +12,7 @@ from pathlib import Path
 
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import KernelBuildError, MissingTool, command
+from qdisclab.emulation.host import storage
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 
@@ -51,9 +52,12 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("output", type=Path)
     parser.add_argument("--series", help="of the kernel: 6.12")
     given = parser.parse_args(arguments)
-    names = identity(given.part, given.series)
-    given.output.parent.mkdir(parents=True, exist_ok=True)
-    given.output.write_text(json.dumps(names, indent=1) + "\n")
+    try:
+        names = identity(given.part, given.series)
+        given.output.parent.mkdir(parents=True, exist_ok=True)
+        given.output.write_text(json.dumps(names, indent=1) + "\n")
+    except OSError as error:  # of a full disk, or a folder that cannot be written
+        raise storage.of(error) from error
     return 0
 
 

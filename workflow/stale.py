@@ -8,7 +8,7 @@ from pathlib import Path
 
 from qdisclab.emulation import project
 from qdisclab.emulation.checks.stale import causes, sentences
-from qdisclab.emulation.errors import command
+from qdisclab.emulation.errors import ConfigError, command
 from qdisclab.emulation.runs.index import indexes
 from qdisclab.emulation.study import studies
 
@@ -19,6 +19,8 @@ def main(arguments: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m workflow.stale", description=__doc__)
     parser.add_argument("data", type=Path, nargs="?", default=project.data())
     given = parser.parse_args(arguments)
+    if not given.data.is_dir():
+        raise ConfigError("no such folder", str(given.data), "name one with runs")
     folder = given.data.absolute().parent  # of a study of one's own, which has its runs in it
     if (folder / studies.FILE).is_file():
         studies.add(folder)

@@ -69,7 +69,8 @@ def train(series: str, folder: Path, archive: Path) -> int:
 @command
 def main() -> int:
     """Make the profile of one series."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    about = __doc__.splitlines()[0]
+    parser = argparse.ArgumentParser("python -m workflow.train", description=about)
     parser.add_argument("series", help="of kernels, as 6.12")
     series = parser.parse_args().series
     release = recipes.major(make.compiler_version() or "")

@@ -163,7 +163,8 @@ def scores(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
 @command
 def main(arguments: Sequence[str] | None = None) -> int:
     """Fill in a study's predictions from its runs."""
-    parser = argparse.ArgumentParser(description=main.__doc__)
+    name = "python -m qdisclab.analysis.measures.prediction"
+    parser = argparse.ArgumentParser(name, description=main.__doc__)
     parser.add_argument("study", type=Path, help="the folder of the study")
     parser.add_argument("--data", type=Path, default=Path("data"), help="the folder of the runs")
     target = f"where the table goes (default: {FILE} of the study)"

@@ -16,6 +16,7 @@ from pathlib import Path
 from qdisclab.emulate.arguments import add_unconfined, warn
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_selection, with_rig
+from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.runs import shell
@@ -36,7 +37,9 @@ def run(args: argparse.Namespace) -> int:
     text = args.text
     terminal = sys.stdin.isatty() and sys.stdout.isatty()
     if text is None and not terminal:
-        text = sys.stdin.read()
+        text = sys.stdin.buffer.read().decode(errors="surrogateescape")
+        if "\0" in text:
+            raise ConfigError("has a null byte", "standard input", "write commands for bash")
     selected = with_rig(args)
     built, root = named(selected.kernel), rootfs.build()
     layers = layer.of_commands(root, (), warn)

@@ -1,5 +1,6 @@
 """The user's cache folder: kernels, root file systems, and whatever takes long to compute."""
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -29,8 +30,11 @@ def cache_dir(kind: str) -> Path:
     If that cannot be written, it is a folder of the user below the temporary folder, with links to
     the kernels, root file systems, layers and modules that lie in the other: they are only read.
     """
-    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
     other = Path(tempfile.gettempdir()).absolute() / f"cache-{os.getuid()}"
+    try:
+        base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache").absolute()
+    except RuntimeError:  # neither $HOME nor /etc/passwd names the user's home
+        base = other
     for root in (base, other):
         path = root / "qdisc-lab" / kind
         try:
@@ -40,11 +44,12 @@ def cache_dir(kind: str) -> Path:
         except OSError:
             continue
         if os.access(path, os.W_OK):
-            if root == other:
+            if root != base:
                 _warn(base / "qdisc-lab", other / "qdisc-lab")
                 _link(base / "qdisc-lab" / kind, path)
             return path
-    raise PermissionError(f"no cache folder can be written: set XDG_CACHE_HOME (tried {base})")
+    what = "no cache folder can be written: set XDG_CACHE_HOME"
+    raise PermissionError(errno.EACCES, what, str(base))
 
 
 @lru_cache

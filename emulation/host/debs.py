@@ -22,6 +22,7 @@ from typing import IO
 from urllib.parse import quote, urlsplit
 
 from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host import storage
 
 #: The variable of the environment with the user's own place: a folder or an address of .deb files.
 PLACE = "QDISC_LAB_PACKAGES"
@@ -116,8 +117,10 @@ class Sources:
                     if answer and _copy(answer, half) == deb.sha256:
                         half.rename(folder / deb.file)
                         return True
-        except (OSError, ValueError, LookupError, TypeError):
-            pass  # broken off, or no answer of such an archive: the next source may have it
+        except (OSError, ValueError, LookupError, TypeError) as error:
+            if isinstance(error, OSError) and error.errno in storage.FULL:
+                raise storage.of(OSError(error.errno, error.strerror, str(folder))) from error
+            # broken off, or no answer of such an archive: the next source may have it
         finally:
             half.unlink(missing_ok=True)
         return False

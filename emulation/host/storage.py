@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -13,6 +14,9 @@ from qdisclab.emulation.errors import EmulationError, StorageError
 
 #: Room that a run's files may need, in MiB: most need 0.3.
 ROOM_MIB = 16
+
+#: Errors of a disk that has no more room, for all or for this user.
+FULL = (errno.ENOSPC, errno.EDQUOT)
 
 #: Error of a disk or folder -> what to do about it.
 TODO = {
@@ -52,7 +56,7 @@ def filling(folder: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        if error.errno in (errno.ENOSPC, errno.EDQUOT) and error.filename is None:
+        if error.errno in FULL and error.filename is None:
             error.filename = str(folder)
         raise
 
@@ -75,6 +79,18 @@ def write(path: Path, text: str) -> None:
     partial = path.with_name(f".{path.name}.{os.getpid()}")
     partial.write_text(text, encoding="utf-8")
     partial.replace(path)
+
+
+@contextmanager
+def building(place: Path) -> Iterator[Path]:
+    """Make a folder in `place`, whose lock is held, and remove it at the end.
+
+    Those that builds which were killed have left are removed before.
+    """
+    for stale in place.glob(".build-*"):
+        remove(stale)
+    with tempfile.TemporaryDirectory(prefix=".build-", dir=place) as folder:
+        yield Path(folder)
 
 
 def remove(folder: Path) -> None:

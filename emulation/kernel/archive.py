@@ -6,7 +6,6 @@ digest of the archive from its user or KERNEL.toml, and checks itself that the k
 today's recipe and a known source.
 """
 
-import errno
 import gzip
 import io
 import json
@@ -147,7 +146,7 @@ def _copy(place: str, target: Path) -> None:
         with opened, target.open("wb") as file:
             shutil.copyfileobj(opened, file)
     except (OSError, ValueError, HTTPException) as error:
-        if getattr(error, "errno", None) in (errno.ENOSPC, errno.EDQUOT):  # it is the target's disk
+        if getattr(error, "errno", None) in storage.FULL:  # it is the target's disk
             raise
         reason = getattr(error, "reason", error)
         reason = getattr(reason, "strerror", None) or reason

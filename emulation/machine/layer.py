@@ -7,14 +7,13 @@ The guest mounts it over its root, which stays unchanged (`guest/layers.py`).
 import hashlib
 import json
 import re
-import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError, MissingTool
-from qdisclab.emulation.host import bundle, lock as locks, seal
+from qdisclab.emulation.host import bundle, lock as locks, seal, storage
 from qdisclab.emulation.host.apt import NAME, PrivateApt
 from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.host.debs import script
@@ -122,21 +121,21 @@ def _build(
             digest = packed.about["digest"]
             layer = Layer(cache / digest, digest, packed.about["packages"])
             packed.install(layer.path)
-            with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
-                layer.record(record, Path(scratch))
+            with storage.building(cache) as scratch:
+                layer.record(record, scratch)
             return layer
-        with tempfile.TemporaryDirectory(dir=cache, prefix="building-") as scratch:
-            debs = download(Path(scratch))
+        with storage.building(cache) as scratch:
+            debs = download(scratch)
             packages, digest = rootfs.identity(debs, f"layer {RECIPE}".encode())
             layer = Layer(cache / digest, digest, packages)
-            place = Path(scratch) / "layer"
+            place = scratch / "layer"
             rootfs.unpack(debs, place, left_out=())
             for deb in debs:
                 _link(place, alternatives(script(deb)))
             rootfs.strip_set_uid(place)
             if not seal.is_intact(layer.path):  # else other names have led to the same packages
                 seal.install(place, layer.path)
-            layer.record(record, Path(scratch))
+            layer.record(record, scratch)
     return layer
 
 

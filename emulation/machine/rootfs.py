@@ -13,7 +13,6 @@ import os
 import re
 import shutil
 import subprocess
-import tempfile
 import tomllib
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -21,7 +20,7 @@ from pathlib import Path
 from typing import Self
 
 from qdisclab.emulation.errors import MissingTool
-from qdisclab.emulation.host import bundle, lock as locks, seal
+from qdisclab.emulation.host import bundle, lock as locks, seal, storage
 from qdisclab.emulation.host.apt import PrivateApt
 from qdisclab.emulation.host.cache import cache_dir, lock
 from qdisclab.emulation.host.debs import PLACE, Deb, extract
@@ -127,16 +126,16 @@ def build() -> RootFs:
             packed.install(root.path)
             root.check()
             return root
-        with tempfile.TemporaryDirectory(dir=cache_dir("rootfs"), prefix="building-") as scratch:
-            debs = _download(Path(scratch))
+        with storage.building(cache_dir("rootfs")) as scratch:
+            debs = _download(scratch)
             packages, name = identity(debs, _recipe())
-            place = Path(scratch) / "root"
+            place = scratch / "root"
             unpack(debs, place, _LEFT_OUT)
-            _furnish(place, _ldconfig(Path(scratch)))
+            _furnish(place, _ldconfig(scratch))
             RootFs(place, name, packages).check()
             root = RootFs(cache_dir("rootfs") / name, name, packages)
             seal.install(place, root.path)
-            root.record(_record(), Path(scratch))
+            root.record(_record(), scratch)
     return root
 
 

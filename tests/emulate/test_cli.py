@@ -1,4 +1,5 @@
 import argparse
+import io
 import json
 import os
 import shutil
@@ -16,7 +17,7 @@ from qdisclab.emulate.table import print_table
 from qdisclab.emulation import errors
 from qdisclab.emulation.errors import ConfigError, EmulationError, KernelBuildError
 from qdisclab.emulation.study import studies
-from tests import captured
+from tests import ROOT, captured
 
 
 def test_list_prints_a_line_an_experiment(capsys: pytest.CaptureFixture[str]) -> None:
@@ -154,6 +155,31 @@ def test_interrupted_is_130(monkeypatch: pytest.MonkeyPatch, gbw2015: Path) -> N
 
     monkeypatch.setattr(check, "run", interrupt)
     assert cli.main(["check", str(gbw2015)]) == 130
+
+
+@pytest.mark.parametrize("closed", ["<&-", ">&-", "2>&-", "<&- >&- 2>&-"])
+def test_a_standard_stream_may_be_closed(closed: str, tmp_path: Path) -> None:
+    script = tmp_path / "script"  # a file gets none of what is printed
+    script.write_text(
+        "import os, sys\nfrom qdisclab.emulate import cli\n"
+        "status = cli.main(['list'])\n"
+        "with open('file', 'w') as file:\n    os.write(1, b'text')\n    print('text')\n"
+        "sys.stdin.isatty()\nsys.stdout.flush()\nsys.stderr.flush()\n"
+        "os._exit(status)\n"
+    )
+    command = ["sh", "-c", f'"$0" script {closed}', sys.executable]
+    paths = os.environ | {"PYTHONPATH": str(ROOT)}
+    done = captured(command, cwd=tmp_path, env=paths)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert (tmp_path / "file").read_bytes() == b""
+
+
+def test_commands_for_a_shell_have_no_null_byte(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(b"echo a\0b")))
+    assert cli.main(["shell", "gbw2015/rrul"]) == 2
+    assert "standard input: has a null byte" in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -217,7 +217,8 @@ def _child(run: Run, conditions: Conditions, stage: Stage, folder: Path) -> None
 
 def main() -> int:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=_Formatter)
+    name = "python -m tests.host_conditions.determinism"
+    parser = argparse.ArgumentParser(name, description=__doc__, formatter_class=_Formatter)
     parser.add_argument("--kernel", metavar="SERIES", help="its series (default: the default one)")
     parser.add_argument("--runs", type=int, default=100, help="boots in all [100]")
     parser.add_argument("--jobs", type=int, default=1, help="boots at a time [1]")

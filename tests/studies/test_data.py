@@ -51,6 +51,17 @@ def test_each_log_is_of_a_run_and_each_run_has_one(data: Path) -> None:
         assert hashlib.sha256(log).hexdigest() == sha256
 
 
+@pytest.mark.parametrize(("word", "status"), [("--help", 0), ("data", 2)])
+def test_checksums_are_not_written_at_another_word(
+    word: str, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(checksums, "DATA", tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        checksums.main([word])
+    assert ended.value.code == status
+    assert not list(tmp_path.iterdir())
+
+
 def test_what_the_papers_say_has_its_checksum(root: Path) -> None:
     folder = root / "studies"
     lines = (folder / "SHA256SUMS").read_text().splitlines()

@@ -1,9 +1,12 @@
 """The data as machines see them: the description, and what its library reads."""
 
 import csv
+import fnmatch
 import json
 import shutil
 import tomllib
+from collections import Counter
+from itertools import chain
 from pathlib import Path
 
 import mlcroissant as mlc
@@ -35,19 +38,24 @@ def test_the_library_finds_no_error() -> None:
     assert not described.metadata.issues.errors
 
 
-def test_every_kind_of_file_is_described() -> None:
+def test_each_file_is_in_one_set() -> None:
     data = ROOT / "data"
     shipped = (data / "SHA256SUMS").read_text().splitlines()
     names = {f"data/{line.split('  ', 1)[1]}" for line in shipped}
+    names -= {name for name in names if name.startswith(("data/kernel-logs/", "data/guests/"))}
+    names |= {str(path.relative_to(ROOT)) for path in (ROOT / "studies").glob("*/**/*.csv")}
     described = json.loads((ROOT / FILE).read_text(encoding="utf-8"))
-    sets = [part for part in described["distribution"] if part["@type"] == "cr:FileSet"]
-    patterns = [pattern for part in sets for pattern in _several(part["includes"])]
-    left = [
-        name for name in names
-        if not any(Path(name).match(pattern) for pattern in patterns)
-        and not name.startswith(("data/kernel-logs/", "data/guests/"))
-    ]  # fmt: skip
-    assert left == []
+    patterns = [
+        pattern
+        for part in described["distribution"]
+        if part["@type"] == "cr:FileSet"
+        for pattern in _several(part["includes"])
+    ]
+    sets = {pattern: set(fnmatch.filter(names, pattern)) for pattern in patterns}  # as its library
+    assert [pattern for pattern, files in sets.items() if not files] == []
+    times = Counter(chain.from_iterable(sets.values()))
+    assert [name for name, number in times.items() if number > 1] == []
+    assert [name for name in names if name.startswith("data/") and name not in times] == []
 
 
 def _several(value: str | list[str]) -> list[str]:

@@ -195,3 +195,10 @@ def test_claims_tell_of_stale_runs(
     )
     monkeypatch.setattr(assess, "verdicts", lambda *_: [claim | {"experiments": ["voip"]}])
     assert say() == ""
+
+
+def test_a_folder_that_is_not_there_is_no_folder_without_stale_runs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main([str(tmp_path / "date")]) == 2
+    assert "date: no such folder; name one with runs" in capsys.readouterr().err

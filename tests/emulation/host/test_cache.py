@@ -1,8 +1,10 @@
 """The user's cache folder: what is remembered in it, and until when."""
 
 import os
+import pwd
 import tempfile
 from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import suppress
 from pathlib import Path
 from threading import Event
 from typing import Any
@@ -129,8 +131,35 @@ def test_no_folder_that_somebody_else_made_takes_its_place(
     place = tmp_path / "cache-12345"
     place.symlink_to(tmp_path / "planted")
     monkeypatch.setattr(os, "getuid", lambda: 12345)
-    with pytest.raises(PermissionError, match="set XDG_CACHE_HOME"):
+    with pytest.raises(PermissionError, match="set XDG_CACHE_HOME") as raised:
         cache.cache_dir("kernel")
+    assert str(storage.of(raised.value)).startswith("/proc/none: no cache folder can be written")
+
+
+def test_a_user_without_a_home_has_a_folder_below_the_temporary_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    for name in ("XDG_CACHE_HOME", "HOME"):
+        monkeypatch.delenv(name, raising=False)
+    uid = next(number for number in range(54321, 60000) if not _has_name(number))
+    monkeypatch.setattr(os, "getuid", lambda: uid)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    place = tmp_path / f"cache-{uid}/qdisc-lab/kernel"
+    place.mkdir(parents=True)
+    if os.geteuid() == 0:
+        os.chown(place.parents[1], uid, uid)
+        assert cache.cache_dir("kernel") == place
+    else:  # it belongs to somebody else
+        with pytest.raises(PermissionError) as raised:
+            cache.cache_dir("kernel")
+        assert "set XDG_CACHE_HOME" in str(storage.of(raised.value))
+    assert not caplog.records
+
+
+def _has_name(uid: int) -> bool:
+    with suppress(KeyError):
+        return bool(pwd.getpwuid(uid))
+    return False
 
 
 def test_a_relative_folder_is_one_of_the_working_directory(

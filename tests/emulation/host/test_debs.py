@@ -1,5 +1,6 @@
 """Tests of emulation.host.debs and lock: packages made here, from servers of this machine."""
 
+import errno
 import hashlib
 import http.client
 import io
@@ -12,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from qdisclab.emulation.errors import ConfigError, MissingTool
+from qdisclab.emulation.errors import ConfigError, MissingTool, StorageError
 from qdisclab.emulation.host import debs, lock
 from qdisclab.emulation.host.debs import Deb, Sources
 from tests.serving import serving
@@ -162,6 +163,19 @@ def test_an_answer_that_breaks_off_is_passed_over(
     monkeypatch.setattr("urllib.request.urlopen", answer)
     assert Sources(("http://mirror",), "http://archive", place="").fetch([DEB], tmp_path) == [DEB]
     assert len(asked) == 2 and not list(tmp_path.iterdir())
+
+
+def test_a_full_disk_is_no_answer_of_a_server(
+    tmp_path: Path, tree: Path, server: tuple[str, list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(tree / DEB.path, TOOL)
+
+    def full(source: object, target: Path) -> str:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(debs, "_copy", full)
+    with pytest.raises(StorageError, match=f"{tmp_path}: no space left"):
+        Sources((server[0],), CLOSED, place="").fetch([DEB], tmp_path)
 
 
 def test_a_silent_server_is_asked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -68,6 +68,23 @@ def test_a_root_that_stood_for_another_lock_is_not_taken(
     seal.remove(place)
 
 
+def test_what_a_killed_build_has_left_is_removed(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    left = cache / ".build-killed/root"
+    left.mkdir(parents=True)
+    left.chmod(0o555)
+
+    def download(scratch: Path) -> tuple[Path, ...]:
+        assert [*cache.glob(".build-*")] == [scratch]
+        raise MissingTool("no network")
+
+    monkeypatch.setattr(rootfs, "_download", download)
+    with pytest.raises(MissingTool, match="no network"):
+        rootfs.build()
+    assert not [*cache.glob(".build-*")]
+
+
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """No source has anything."""
