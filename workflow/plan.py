@@ -372,8 +372,8 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
     """Return the figures of these studies, by name or path, and with these names, or all.
 
     A name may lack what tells parts of a figure apart: `mine/fig3` means fig3a to fig3f; its
-    study may be one in the working directory, as `emulate run` has it. Raises
-    `ConfigError` for an unknown name, `DataError` for a figure's file that cannot be used.
+    study may be one in the working directory, as `emulate run` has it. Raises `ConfigError` for an
+    unknown name and for a figure's file that is wrong.
     """
     chosen = [studies.add(name).name for name in of]
     for folder in dict.fromkeys(Path(name).parent for name in figures):

@@ -48,8 +48,8 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     folder.mkdir(parents=True)
     parameters = {
         **figure.parameters,
-        "title": figure.title,
-        "caption": figure.caption,
+        "title": figure.form.title,
+        "caption": figure.form.caption.strip(),
         "data_root": str(data_root.resolve()),
         "output": str(folder),
     }
@@ -85,10 +85,10 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     summary, alt = folder / SUMMARY, ""
     if summary.is_file():
         facts = read_summary(summary)
-        facts = replace(facts, claims=figure.claims, section=figure.section)
+        facts = replace(facts, claims=figure.claims, section=figure.form.section)
         write_summary(summary, replace(facts, lacking=_lacking(figure, data_root)))
         alt = facts.alt
-    page = notebookpage.render(written, figure.title, alt)
+    page = notebookpage.render(written, figure.form.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder
 
