@@ -2,7 +2,8 @@
 
 papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
 to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,
-notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made.
+notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made, 2 when its file is
+wrong.
 """
 
 import argparse

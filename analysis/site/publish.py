@@ -26,7 +26,7 @@ SERVED: Final = (
     "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/*.pdf",
     "*/*/table.csv", "*/*/series.csv", "*/*/runs.csv", "verdicts.json",
 )  # fmt: skip
-LEFT_OUT: Final = ("logs", "measured", "setup")
+LEFT_OUT: Final = ("logs", "setup")
 _LINK: Final = re.compile(r'<a href="([^"#?:]+)((?:[#?][^"]*)?)"([^>]*)>(.*?)</a>', re.DOTALL)
 _HEAD: Final = '<meta property="og:title" content="{}">\n<meta property="og:image" content="{}">\n'
 

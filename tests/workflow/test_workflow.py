@@ -310,7 +310,7 @@ def test_a_figure_alone_does_not_settle_all_claims() -> None:
 
 
 @pytest.mark.parametrize(("figures", "rules"), [
-    ("", {"figure", "measured", "claims", "report", "all"}),
+    ("", {"figure", "claims", "report", "all"}),
     ("gbw2015/table1", {"figure", "report", "all"}),
 ])  # fmt: skip
 def test_steps_of_the_graph(figures: str, rules: set[str], tmp_path: Path) -> None:
