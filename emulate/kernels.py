@@ -15,7 +15,7 @@ def named(name: str | None) -> kernel.Kernel:
     If it is built now, its progress is shown.
     """
     with shown_progress() as progress:
-        return kernel.named(name or DEFAULT_KERNEL, progress=progress)
+        return kernel.named(DEFAULT_KERNEL if name is None else name, progress=progress)
 
 
 @contextmanager

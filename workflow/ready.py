@@ -11,7 +11,8 @@ import sys
 from pathlib import Path
 
 from qdisclab.emulation import kernel
-from qdisclab.emulation.errors import KernelBuildError, MissingTool, command
+from qdisclab.emulation.errors import KernelBuildError, MissingTool
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 

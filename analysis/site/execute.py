@@ -24,8 +24,7 @@ from qdisclab.analysis.site.figurefile import FigureFile, check_values, read_fig
 from qdisclab.analysis.site.outputs import SUMMARY, read_summary, write_summary
 from qdisclab.analysis.site.parameters import RUNS
 from qdisclab.emulation import project
-from qdisclab.emulation.errors import command
-from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.study import trust
 from qdisclab.emulation.study.schema import unknown
 
@@ -133,12 +132,9 @@ def length_of(given: list[str]) -> dict[str, str | dict[str, str]]:
 @command
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw the figure of the command line; return the exit status. `kernels` as in `execute`."""
-    try:
-        figure = read_figure(given.figure)
-        figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
-        print(execute(figure, given.data, given.results, kernels))
-    except OSError as error:
-        raise storage.of(error) from error
+    figure = read_figure(given.figure)
+    figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
+    print(execute(figure, given.data, given.results, kernels))
     return 0
 
 

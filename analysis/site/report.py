@@ -25,8 +25,8 @@ from qdisclab.analysis.site.gallery import Shown, collect
 from qdisclab.analysis.site.inventory import Variant, variants, write_runs
 from qdisclab.analysis.site.outputs import SUMMARY
 from qdisclab.analysis.site.tables import MISSES
-from qdisclab.emulation.errors import command
 from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
