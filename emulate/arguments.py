@@ -79,6 +79,12 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add `--jobs`, of commands that boot several guests."""
+    text = "number of runs at once, one per core (default: %(default)s)"
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help=text)
+
+
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
     """Add `--unconfined`, which `emulate.cli` puts into effect."""
     parser.add_argument(
@@ -87,6 +93,18 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
         help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
         "that cannot give one, and only for code that you trust",
     )
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Add what guests that execute something of the user's share."""
+    several = {"action": "append", "default": []}
+    text = "an additional file or folder below the current one to copy; can be given more than once"
+    parser.add_argument("--file", metavar="PATH", help=text, **several)
+    text = "an additional Debian package for the guest, with its dependencies; can be given more "
+    parser.add_argument("--package", metavar="NAME", help=f"{text}than once", **several)
+    text = "seed of all random numbers (default: %(default)s)"
+    parser.add_argument("--seed", type=whole, default=1, help=text)
+    add_unconfined(parser)
 
 
 def warn(text: str) -> None:

@@ -20,14 +20,13 @@ from functools import partial
 from pathlib import Path
 
 from qdisclab.emulate.arguments import (
-    add_unconfined,
+    add_commands,
     kernel_name,
     memory,
     note,
     quantity,
     seconds,
     warn,
-    whole,
 )
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
@@ -66,31 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--node", help="node of the rig to run the command on (default: outside the rig)"
     )
     parser.add_argument(
-        "--seed", type=whole, default=1, help="seed of all random numbers (default: 1)"
-    )
-    parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
         help="folder for stdout, stderr, the files that the command leaves and a record of all "
         "that they depend on; replaced each time",
     )
-    parser.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an additional Debian package for the guest, with its dependencies; can be given "
-        "more than once",
-    )
-    parser.add_argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an additional file or folder below the current one to copy; can be given more than "
-        "once",
-    )
+    add_commands(parser)
     parser.add_argument("--memory", help="memory of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
         "--timeout",
@@ -120,7 +101,6 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="run it twice, the second time beside processes that compete for the same CPUs, and "
         "name the first byte that differs",
     )
-    add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import add_unconfined, note, positive, warn
+from qdisclab.emulate.arguments import add_jobs, add_unconfined, note, warn
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import datafile
@@ -46,10 +46,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="folder for the data (default: data, where the shipped runs are, or the one in the "
         "study's folder); results/data keeps yours apart",
     )
-    parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N",
-        help="number of runs at once, one per core (default: 1)",
-    )  # fmt: skip
+    add_jobs(parser)
     parser.add_argument("--again", action="store_true", help="repeat runs that already exist")
     parser.add_argument(
         "--stale",

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_unconfined, positive
+from qdisclab.emulate.arguments import add_jobs, add_unconfined, positive
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import identities, verify as checks
 from qdisclab.emulation.config.catalogue import all_labels, experiments
@@ -40,13 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="only runs whose names begin like this (mine/first@2014/20-5/); can be given more "
         "than once",
     )  # fmt: skip
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="number of guests at once (default: 1)",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--data", type=Path, default=Path("data"), help="folder of the runs (default: data)"
     )
