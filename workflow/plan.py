@@ -297,15 +297,13 @@ class Plan:
             return [f"{label}={length}" for label, length in named.items() if length]
         return [text for text in texts if text or "length" in figure.parameters]
 
-    def code_files(self, figure: FigureFile) -> list[Path]:
-        """Return what draws `figure`: its parameters and notebook, the code they need, and tables.
+    @cached_property
+    def code(self) -> dict[str, list[Path]]:
+        """Return by name what draws each figure: its parameters and notebook, the code they need,
+        and tables.
 
         A change of a module makes those figures stale that it is part of, and no others.
         """
-        return self._code[figure.name]
-
-    @cached_property
-    def _code(self) -> dict[str, list[Path]]:
         return {name: self._code_of(figure) for name, figure in self.figures.items()}
 
     def _code_of(self, figure: FigureFile) -> list[Path]:

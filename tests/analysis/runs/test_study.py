@@ -125,7 +125,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path, kernels: str) -
     figure = drawn.figures["mine/fig1"]
     assert drawn.root_of(figure) == mine / "data"
     assert len(drawn.data_files(figure)) == 2 * 6
-    files = {*drawn.code_files(figure)}
+    files = {*drawn.code["mine/fig1"]}
     assert {mine / "figures/fig1.yaml", mine / "published/seen.csv"} <= files
     assert not files & {mine / "claims.py", mine / "claims.csv"}  # no figure waits for claims
 
