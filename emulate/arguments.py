@@ -79,6 +79,12 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_flags(parser: argparse.ArgumentParser, **texts: str) -> None:
+    """Add options that are off unless they are given, with what `--help` says of each."""
+    for name, text in texts.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+
+
 def add_jobs(parser: argparse.ArgumentParser) -> None:
     """Add `--jobs`, of commands that boot several guests."""
     text = "number of runs at once, one per core (default: %(default)s)"
@@ -87,12 +93,8 @@ def add_jobs(parser: argparse.ArgumentParser) -> None:
 
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
     """Add `--unconfined`, which `emulate.cli` puts into effect."""
-    parser.add_argument(
-        "--unconfined",
-        action="store_true",
-        help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
-        "that cannot give one, and only for code that you trust",
-    )
+    text = "build and run without a wall around guests and compilers (SECURITY.md): for a host "
+    add_flags(parser, unconfined=f"{text}that cannot give one, and only for code that you trust")
 
 
 def add_commands(parser: argparse.ArgumentParser) -> None:

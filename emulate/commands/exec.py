@@ -21,6 +21,7 @@ from pathlib import Path
 
 from qdisclab.emulate.arguments import (
     add_commands,
+    add_flags,
     kernel_name,
     memory,
     note,
@@ -89,16 +90,11 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=kernel_name,
         help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
     )
-    parser.add_argument(
-        "--looks",
-        action="store_true",
-        help="let each call by which a program waits without sleeping take 256 ns: times(2), "
+    add_flags(
+        parser,
+        looks="let each call by which a program waits without sleeping take 256 ns: times(2), "
         "coarse clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="run it twice, the second time beside processes that compete for the same CPUs, and "
+        check="run it twice, the second time beside processes that compete for the same CPUs, and "
         "name the first byte that differs",
     )
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
