@@ -2,16 +2,14 @@
 
 import argparse
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from qdisclab.emulation.errors import ConfigError, printable
-from qdisclab.emulation.model.units import Amount, Duration, Size, UnitError
+from qdisclab.emulation.model.units import Duration, Size, UnitError, quantity
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
-
-Q = TypeVar("Q", bound=Amount)
 
 
 def whole(text: str) -> int:
@@ -45,14 +43,6 @@ def kernel_name(text: str) -> str:
     """Return the name of a kernel: a series or digest, also of a path that a build printed."""
     path = Path(text)
     return path.parent.name if path.name == "linux" and not path.is_dir() else text
-
-
-def quantity(parse: Callable[[str], Q], text: str | None, option: str) -> Q | None:
-    """Return the quantity of an option's text, if any; raise `ConfigError` for another text."""
-    try:
-        return None if text is None else parse(text)
-    except UnitError as error:
-        raise ConfigError(str(error), option) from error
 
 
 def memory(text: str | None) -> Size | None:
@@ -99,7 +89,7 @@ def add_unconfined(parser: argparse.ArgumentParser) -> None:
 
 def add_commands(parser: argparse.ArgumentParser) -> None:
     """Add what guests that execute something of the user's share."""
-    several = {"action": "append", "default": []}
+    several: dict[str, Any] = {"action": "append", "default": []}
     text = "an additional file or folder below the current one to copy; can be given more than once"
     parser.add_argument("--file", metavar="PATH", help=text, **several)
     text = "an additional Debian package for the guest, with its dependencies; can be given more "

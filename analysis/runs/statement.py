@@ -1,8 +1,9 @@
 """The checkable statements of a paper, `claims.csv` of its study."""
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import pandera.pandas as pa
 
@@ -61,16 +62,17 @@ class Claim:
         section = f"{'Sec. ' * self.section[:1].isdigit()}{self.section}"
         return ", ".join(filter(None, (section, self.figure)))
 
-    def stands_in(self, place: str) -> bool:
-        """Return whether `place` is its id, its section or the begin of its figure's name."""
-        return place in (self.id, self.section) or self.figure.startswith(place)
-
     @property
     def value(self) -> float:
         """The printed number; ValueError where there is none or a range."""
         if math.isnan(self.value_low) or self.value_low != self.value_high:
             raise ValueError(f"{self.id} prints {self.value_low:g} to {self.value_high:g}")
         return self.value_low
+
+
+def stands_in(claim: Mapping[str, Any], place: str) -> bool:
+    """Return whether `place` is a claim's id, its section or the begin of its figure's name."""
+    return place in (claim["id"], claim["section"]) or claim["figure"].startswith(place)
 
 
 def read_claims(study: StudyFolder) -> list[Claim]:

@@ -36,7 +36,7 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.registry import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.settings import eras_of
-from qdisclab.analysis.runs.statement import read_claims
+from qdisclab.analysis.runs.statement import read_claims, stands_in
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site.parameters import NAME, NOTEBOOKS, SWITCHES, Form
 from qdisclab.analysis.sources import check_notebook
@@ -107,32 +107,23 @@ class FigureFile:
         if "table" in self.parameters:
             return []
         paper, qdiscs = self.parameters["paper"], self.parameters["qdiscs"]
+        several, length = _several(self.parameters, "link"), self.parameters.get("length", "")
+        links = self.parameters.get("links", several)
         loads = [
             (experiment, link, qdisc)
             for experiment in _several(self.parameters, "experiment")
-            for link in self._links(experiment)
-            for qdisc in (qdiscs[experiment] if isinstance(qdiscs, dict) else qdiscs)
+            for link in _of(links, experiment, several)
+            for qdisc in _of(qdiscs, experiment, ())
         ]
         if "unloaded" in self.parameters:
             unloaded = self.parameters["unloaded"]
-            links = _several(self.parameters, "link")
-            loads += [(unloaded, link, UNLOADED_QDISC) for link in links]
+            loads += [(unloaded, link, UNLOADED_QDISC) for link in several]
         return [
-            Cell(paper, experiment, era, link, qdisc, cc, self._length(experiment))
+            Cell(paper, experiment, era, link, qdisc, cc, str(_of(length, experiment, "")))
             for cc in self.parameters["ccs"]
             for experiment, link, qdisc in loads
             for era in self._eras(experiment, link, qdisc)
         ]
-
-    def _length(self, experiment: str) -> str:
-        length = self.parameters.get("length", "")
-        return str(length.get(experiment, "") if isinstance(length, dict) else length)
-
-    def _links(self, experiment: str) -> list[str]:
-        links = self.parameters.get("links")
-        if isinstance(links, dict) and experiment in links:
-            return list(links[experiment])
-        return _several(self.parameters, "link")
 
     def _eras(self, experiment: str, link: str, qdisc: str) -> list[str]:
         if self.ablation:
@@ -202,7 +193,7 @@ def check_values(figure: FigureFile, root: Path) -> None:
 def _check_places(figure: FigureFile) -> None:
     claims = read_claims(study_at(figure.study)) if figure.form.claims else []
     for place in figure.form.claims:
-        if not any(claim.stands_in(place) for claim in claims):
+        if not any(stands_in(vars(claim), place) for claim in claims):
             names = dict.fromkeys(name for of in claims for name in (of.section, of.figure) if name)
             what, todo = unknown("place of claims", place, names, look="claims.csv has all")
             raise DataError.of(figure.path, what, todo)
@@ -257,6 +248,11 @@ def _contradictions(form: Form, parameters: Mapping[str, Any], path: Path) -> It
         if isinstance(by_experiment, dict):
             for name in dict.fromkeys(experiments) - by_experiment.keys():
                 yield ("parameters", key), f"has none of the experiment {name}", "add them"
+
+
+def _of(values: Any, experiment: str, other: Any) -> Any:
+    """Return what of `values` is of an experiment, or `other`, where they are a mapping of them."""
+    return values.get(experiment, other) if isinstance(values, dict) else values
 
 
 def _several(parameters: Mapping[str, Any], key: str) -> list[Any]:

@@ -25,7 +25,6 @@ from qdisclab.emulate.arguments import (
     kernel_name,
     memory,
     note,
-    quantity,
     seconds,
     warn,
 )
@@ -36,7 +35,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
-from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.model.units import Duration, quantity
 from qdisclab.emulation.programs.taken import taken
 from qdisclab.emulation.runs import execution
 
