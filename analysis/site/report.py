@@ -191,8 +191,7 @@ def _notes(
     about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
-        # An earlier version wrote cells without an experiment; it is drawn again later.
-        variant = variant_name(cell.get("experiment", ""), *era_and_kernel(cell.get("era", "")))
+        variant = variant_name(cell["experiment"], *era_and_kernel(cell["era"]))
         place = (shown.summary.paper, variant, cell["link"], cell["qdisc"], cell["cc"])
         for note in notes.get(place, ()):
             about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")
