@@ -1,9 +1,8 @@
 """The checkable statements of a paper, `claims.csv` of its study."""
 
 import math
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import pandera.pandas as pa
 
@@ -68,11 +67,6 @@ class Claim:
         if math.isnan(self.value_low) or self.value_low != self.value_high:
             raise ValueError(f"{self.id} prints {self.value_low:g} to {self.value_high:g}")
         return self.value_low
-
-
-def stands_in(claim: Mapping[str, Any], place: str) -> bool:
-    """Return whether `place` is a claim's id, its section or the begin of its figure's name."""
-    return place in (claim["id"], claim["section"]) or claim["figure"].startswith(place)
 
 
 def read_claims(study: StudyFolder) -> list[Claim]:

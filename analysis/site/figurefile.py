@@ -32,11 +32,12 @@ from keyword import iskeyword
 from pathlib import Path
 from typing import Any, Final, NamedTuple
 
+from qdisclab.analysis.claims.record import stands_in
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.measures.registry import UNLOADED_QDISC
 from qdisclab.analysis.runs.dataset import cells_of
 from qdisclab.analysis.runs.settings import eras_of
-from qdisclab.analysis.runs.statement import read_claims, stands_in
+from qdisclab.analysis.runs.statement import read_claims
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site.parameters import NAME, NOTEBOOKS, SWITCHES, Form
 from qdisclab.analysis.sources import check_notebook

@@ -13,7 +13,6 @@ from IPython.display import HTML, display
 from qdisclab.analysis.claims import record
 from qdisclab.analysis.claims.record import Claim, Verdict
 from qdisclab.analysis.errors import refused, require_one
-from qdisclab.analysis.runs.statement import stands_in
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.site.tables import hoisted, readable
 
@@ -73,7 +72,7 @@ def of_places(
         or (
             claim["experiments"]
             and set(claim["experiments"]) <= set(experiments)
-            and any(stands_in(claim, place) for place in places)
+            and any(record.stands_in(claim, place) for place in places)
         )
     ]
 
@@ -130,7 +129,7 @@ def show(
         display(HTML(f"<p>No verdicts yet: <code>{command}</code> computes them.</p>"))  # type: ignore[no-untyped-call]
         return
     for place in places if claims else ():  # of a study that states nothing, none is wrong
-        if not any(stands_in(claim, place) for claim in claims):
+        if not any(record.stands_in(claim, place) for claim in claims):
             names = (name for claim in claims for name in (claim["section"], claim["figure"]))
             require_one("claims", place, dict.fromkeys(filter(None, names)))
     setting = [str(runs[name].iloc[0]) for name in ("era", "cc")]
