@@ -77,12 +77,6 @@ def require_texts(name: str, values: object) -> None:
         )
 
 
-def require_text(name: str, value: object) -> None:
-    """Raise DataError where the option `name` is not a text."""
-    if not isinstance(value, str):
-        raise DataError.of(name, f"is {value!r}, not a text", f'Write e.g. {name} = "…"')
-
-
 def require_kind(name: str, value: object, default: object) -> None:
     """Raise DataError where the option `name` has a value of another kind than its `default`."""
     kinds, given = KINDS.get(name, (kind_of(default),)), kind_of(value)

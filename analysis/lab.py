@@ -43,7 +43,7 @@ from qdisclab.emulation.kinds.probes.probe import Probe
 from qdisclab.emulation.kinds.traffic.programs import Programs
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Run, Study
-from qdisclab.emulation.model.units import Duration, UnitError
+from qdisclab.emulation.model.units import Duration, quantity
 from qdisclab.emulation.runs import campaign
 from qdisclab.emulation.runs.index import RunFile, index
 from qdisclab.emulation.runs.run import Result, paths
@@ -358,7 +358,8 @@ class OpenStudy:
         chosen = {name: _checked(name, value) for name, value in chosen.items()}
         if _several(chosen.get("era")):  # of which the sweep takes several as values of an axis
             given["era"] = chosen.pop("era")
-        span = None if length is None else _duration(length)
+        text = None if length is None else str(length)
+        span = quantity(Duration.of_seconds, text, "length")
         runs = catalogue.select(about, length=span, settings=given, **chosen)
         if not runs:
             raise ConfigError("nothing is chosen", about.id, "see its points: emulate list")
@@ -397,10 +398,3 @@ def _checked(name: str, value: Any) -> Any:
         if not isinstance(given, kind) or isinstance(given, bool):
             raise ConfigError(f"is {given!r}", name, f"write e.g. {name}={example}")
     return values if several else value
-
-
-def _duration(length: str | float) -> Duration:
-    try:
-        return Duration.of_seconds(str(length))
-    except UnitError as error:
-        raise ConfigError(str(error), "length") from error

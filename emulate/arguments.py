@@ -1,17 +1,15 @@
 """Values of command-line options that several subcommands have."""
 
 import argparse
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.terminal import note as note, warn as warn
-from qdisclab.emulation.model.units import Amount, Duration, Size, UnitError
+from qdisclab.emulation.model.units import Duration, Size, UnitError, quantity
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
-
-Q = TypeVar("Q", bound=Amount)
 
 
 def whole(text: str) -> int:
@@ -30,19 +28,11 @@ def positive(text: str) -> int:
     return number
 
 
-def natural(text: str) -> int:
-    """Return a whole number of 0 or more; raise an error of `argparse` for any other text."""
-    number = whole(text)
-    if number < 0:
-        raise argparse.ArgumentTypeError(f"{text} is less than 0")
-    return number
-
-
 def random_seed(text: str) -> int:
     """Return the seed of a guest's random numbers; raise an error of `argparse` for none."""
-    number = natural(text)
-    if number >= 2**64:
-        raise argparse.ArgumentTypeError(f"{text} is no number below 2^64")
+    number = whole(text)
+    if not 0 <= number < 2**64:
+        raise argparse.ArgumentTypeError(f"{text} is no number from 0 to 2^64 - 1")
     return number
 
 
@@ -61,14 +51,6 @@ def kernel_name(text: str) -> str:
     """Return the name of a kernel: a series or digest, also of a path that a build printed."""
     path = Path(text)
     return path.parent.name if path.name == "linux" and not path.is_dir() else text
-
-
-def quantity(parse: Callable[[str], Q], text: str | None, option: str) -> Q | None:
-    """Return the quantity of an option's text, if any; raise `ConfigError` for another text."""
-    try:
-        return None if text is None else parse(text)
-    except UnitError as error:
-        raise ConfigError(str(error), option) from error
 
 
 def memory(text: str | None) -> Size | None:
@@ -95,11 +77,31 @@ class Once(argparse.Action):
         setattr(namespace, self.dest, values)
 
 
+def add_flags(parser: argparse.ArgumentParser, **texts: str) -> None:
+    """Add options that are off unless they are given, with what `--help` says of each."""
+    for name, text in texts.items():
+        parser.add_argument(f"--{name.replace('_', '-')}", action="store_true", help=text)
+
+
+def add_jobs(parser: argparse.ArgumentParser) -> None:
+    """Add `--jobs`, of commands that boot several guests."""
+    text = "number of runs at once, one per core (default: %(default)s)"
+    parser.add_argument("--jobs", type=positive, default=1, metavar="N", help=text)
+
+
 def add_unconfined(parser: argparse.ArgumentParser) -> None:
     """Add `--unconfined`, which `emulate.cli` puts into effect."""
-    parser.add_argument(
-        "--unconfined",
-        action="store_true",
-        help="build and run without a wall around guests and compilers (SECURITY.md): for a host "
-        "that cannot give one, and only for code that you trust",
-    )
+    text = "build and run without a wall around guests and compilers (SECURITY.md): for a host "
+    add_flags(parser, unconfined=f"{text}that cannot give one, and only for code that you trust")
+
+
+def add_commands(parser: argparse.ArgumentParser) -> None:
+    """Add what guests that execute something of the user's share."""
+    several: dict[str, Any] = {"action": "append", "default": []}
+    text = "an additional file or folder below the current one to copy; can be given more than once"
+    parser.add_argument("--file", metavar="PATH", help=text, **several)
+    text = "an additional Debian package for the guest, with its dependencies; can be given more "
+    parser.add_argument("--package", metavar="NAME", help=f"{text}than once", **several)
+    text = "seed of all random numbers (default: %(default)s)"
+    parser.add_argument("--seed", type=random_seed, default=1, help=text)
+    add_unconfined(parser)

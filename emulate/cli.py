@@ -7,7 +7,6 @@ import argparse
 import atexit
 import gc
 import importlib
-import importlib.util
 import os
 import signal
 import sys
@@ -67,7 +66,7 @@ def build_parser(command: str | None) -> argparse.ArgumentParser:
             module = command_module(name)
             _, about, *_ = f"{module.__doc__}\n\n".split("\n\n")
             module.add_options(subparsers.add_parser(name, description=about))
-        elif importlib.util.find_spec(f"qdisclab.emulate.commands.{name}") is not None:
+        else:
             subparsers.add_parser(name, help=summary)
     return parser
 
@@ -119,9 +118,8 @@ def _main(arguments: list[str]) -> int:
     gc.set_threshold(100_000)  # what a command reads at its start stays anyway
     os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "1")  # else it reads all packages for them
     first = next((word for word in arguments if not word.startswith("-")), None)
-    exists = first in COMMANDS and importlib.util.find_spec(f"qdisclab.emulate.commands.{first}")
     try:
-        parser = build_parser(first if exists else None)
+        parser = build_parser(first)
         args, others = parser.parse_known_args(arguments)
         if others:
             help_of = f"emulate {args.command}" if args.command else "emulate"

@@ -4,12 +4,12 @@ import argparse
 from collections.abc import Iterable
 from typing import Any
 
-from qdisclab.emulate.arguments import Once, kernel_name, quantity, whole
+from qdisclab.emulate.arguments import Once, kernel_name, whole
 from qdisclab.emulation.config.catalogue import experiment, select
 from qdisclab.emulation.errors import ConfigError, KernelLacks
 from qdisclab.emulation.kernel import check_named
 from qdisclab.emulation.model.run import Run
-from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.model.units import Duration, quantity
 from qdisclab.emulation.study import trust
 from qdisclab.emulation.study.source import ParsedFile
 

@@ -4,11 +4,9 @@ An error says what is wrong, where, and what to do about it; the command line pr
 without a traceback.
 """
 
-import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
-from functools import wraps
-from typing import Any, ClassVar, Self
+from typing import ClassVar, Self
 
 #: Of a study file, that are shown at once.
 MOST_PROBLEMS = 100
@@ -43,20 +41,6 @@ class EmulationError(Exception):
         place = f"{self.where}: " if self.where else ""
         advice = f"; {self.todo}" if self.todo else ""
         return f"{place}{self.what}{advice}"
-
-
-def command(main: Callable[..., int]) -> Callable[..., int]:
-    """Make `main` print an error that it raises, in a line, and return the status of its cause."""
-
-    @wraps(main)
-    def run(*arguments: Any) -> int:
-        try:
-            return main(*arguments)
-        except EmulationError as error:
-            print(f"error: {printable(str(error))}", file=sys.stderr)
-            return error.exit_status
-
-    return run
 
 
 def printable(text: str) -> str:

@@ -30,10 +30,10 @@ from qdisclab.emulation.errors import (
     ConfigError,
     DamagedData,
     EmulationError,
-    command,
     printable,
 )
 from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.model import sysctls
 from qdisclab.emulation.runs.index import index, run_file
 from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile

@@ -14,10 +14,11 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulation import errors, kernel, project
+from qdisclab.emulation import kernel, project
 from qdisclab.emulation.errors import KernelBuildError, MissingTool
 from qdisclab.emulation.host import bundle, debs, lock, seal
 from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.kernel import archive, module, recipe
 from qdisclab.emulation.machine import layer, rootfs
 
@@ -91,7 +92,7 @@ def copyrights() -> str:
     )
 
 
-@errors.command
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Write the wheel into the folder that the command line names; return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.bundle", description=__doc__)

@@ -12,7 +12,8 @@ import sys
 import time
 from pathlib import Path
 
-from qdisclab.emulation.errors import EmulationError, MissingTool, command
+from qdisclab.emulation.errors import EmulationError, MissingTool
+from qdisclab.emulation.host.storage import command
 
 #: Seconds that cancelled jobs may take to end.
 PATIENCE_S = 120.0

@@ -297,15 +297,13 @@ class Plan:
             return [f"{label}={length}" for label, length in named.items() if length]
         return [text for text in texts if text or "length" in figure.parameters]
 
-    def code_files(self, figure: FigureFile) -> list[Path]:
-        """Return what draws `figure`: its parameters and notebook, the code they need, and tables.
+    @cached_property
+    def code(self) -> dict[str, list[Path]]:
+        """Return by name what draws each figure: its parameters and notebook, the code they need,
+        and tables.
 
         A change of a module makes those figures stale that it is part of, and no others.
         """
-        return self._code[figure.name]
-
-    @cached_property
-    def _code(self) -> dict[str, list[Path]]:
         return {name: self._code_of(figure) for name, figure in self.figures.items()}
 
     def _code_of(self, figure: FigureFile) -> list[Path]:
@@ -372,8 +370,8 @@ def figure_files(of: Iterable[str] = (), figures: Iterable[str] = ()) -> list[Fi
     """Return the figures of these studies, by name or path, and with these names, or all.
 
     A name may lack what tells parts of a figure apart: `mine/fig3` means fig3a to fig3f; its
-    study may be one in the working directory, as `emulate run` has it. Raises
-    `ConfigError` for an unknown name, `DataError` for a figure's file that cannot be used.
+    study may be one in the working directory, as `emulate run` has it. Raises `ConfigError` for an
+    unknown name and for a figure's file that is wrong.
     """
     chosen = [studies.add(name).name for name in of]
     for folder in dict.fromkeys(Path(name).parent for name in figures):

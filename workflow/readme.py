@@ -34,7 +34,7 @@ from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.site import verdicts
 from qdisclab.analysis.site.gallery import Shown, agreement, collect
 from qdisclab.emulation import project
-from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.model.run import DEFAULT_ERA
 
 PAGES: Final = ("docs/*.md", "studies/*/*.md", "studies/*/log/*.md")
@@ -362,6 +362,7 @@ def generated(root: Path, results: Results, drawn: Path) -> Iterator[tuple[Path,
             raise DataError.of(page, str(error), "Correct the marker or the citation") from error
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; return its exit status."""
     parser = argparse.ArgumentParser(prog="python -m workflow.readme", description=__doc__)
@@ -369,23 +370,19 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--results", type=Path, default=shipped, help="where figures are")
     parser.add_argument("--check", action="store_true", help="compare, write nothing")
     options = parser.parse_args(arguments)
-    try:
-        claims = verdicts.read(options.results)
-        if not claims:
-            remedy = "Make it with `python -m qdisclab.analysis.site.claims`"
-            raise DataError.of(options.results / verdicts.FILE, "has no claims", remedy)
-        results = Results(collect(options.results), claims)
-        differs = False
-        for path, text in generated(project.ROOT, results, options.results):
-            if not path.is_file() or path.read_text(encoding="utf-8") != text:
-                differs = True
-                if options.check:
-                    print(f"{path}: differs from what the results give")
-                else:
-                    path.write_text(text, encoding="utf-8")
-    except (EmulationError, FileNotFoundError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    claims = verdicts.read(options.results)
+    if not claims:
+        remedy = "Make it with `python -m qdisclab.analysis.site.claims`"
+        raise DataError.of(options.results / verdicts.FILE, "has no claims", remedy)
+    results = Results(collect(options.results), claims)
+    differs = False
+    for path, text in generated(project.ROOT, results, options.results):
+        if not path.is_file() or path.read_text(encoding="utf-8") != text:
+            differs = True
+            if options.check:
+                print(f"{path}: differs from what the results give")
+            else:
+                path.write_text(text, encoding="utf-8")
     return int(options.check and differs)
 
 

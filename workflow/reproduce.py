@@ -216,7 +216,7 @@ def main(arguments: list[str], call: Callable[[list[str], Work], int] = snakemak
     try:
         plan = plan_of(settings)
         work.step_s["run"] = run_seconds(plan)
-        work.step_s["measured"] += MEASURED_S * (len(plan.all_runs()) or len(plan.records()))
+        work.step_s["claims"] += MEASURED_S * (len(plan.all_runs()) or len(plan.records()))
         if batches := plan.batches():
             work.step_s["batch"] = work.step_s["run"] * len(plan.all_runs()) / len(batches)
         if kernel.find() is None:

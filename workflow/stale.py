@@ -8,7 +8,8 @@ from pathlib import Path
 
 from qdisclab.emulation import project
 from qdisclab.emulation.checks.stale import causes, sentences
-from qdisclab.emulation.errors import ConfigError, command
+from qdisclab.emulation.errors import ConfigError
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.runs.index import indexes
 from qdisclab.emulation.study import studies
 

@@ -173,7 +173,6 @@ def _main_of(module: str, options: list[str]) -> int:
 STEPS: Mapping[str, Callable[[list[str]], int]] = {
     "figure": _figure,
     "run": lambda options: _main_of("qdisclab.emulate.cli", ["run", *options]),
-    "measures": partial(_main_of, "qdisclab.analysis.measures.__main__"),
     "claims": partial(_main_of, "qdisclab.analysis.site.claims"),
     "report": partial(_main_of, "qdisclab.analysis.site.report"),
 }

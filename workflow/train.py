@@ -21,9 +21,10 @@ from dataclasses import replace
 from pathlib import Path
 
 from qdisclab.emulation.checks import bench
-from qdisclab.emulation.errors import KernelBuildError, command
+from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import confine
 from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.kernel import make, recipe as recipes, source as sources
 from qdisclab.emulation.machine import rootfs
 

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from qdisclab.analysis.claims import record
-from qdisclab.analysis.claims.check import Condition, Lacking, Same, checks
+from qdisclab.analysis.claims.check import Check, Condition, Lacking, Same, leaves
 from qdisclab.analysis.claims.explanation import Cell, Variation
 from qdisclab.analysis.claims.plugin import MODULE, Rules, rules_of
 from qdisclab.analysis.claims.record import Verdict
@@ -237,7 +237,7 @@ def _explained(
         return {}
     changed = replace(values, changed=Measured(variation.measured(table)))
     looks_at = {
-        id_: {of.experiment for check in checks(rule) for of in check.quantities}
+        id_: {of.experiment for check in leaves(rule, Check) for of in check.quantities}
         & set(variation.experiments)
         for id_, rule in conditions.items()
     }

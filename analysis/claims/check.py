@@ -7,7 +7,7 @@ of which have to hold. All words here only describe; `verdict` looks values up a
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Final, Literal
+from typing import Any, Final, Literal, TypeVar
 
 import numpy as np
 import scipy
@@ -182,23 +182,21 @@ class Printed(Check):
 
 
 @dataclass(frozen=True)
-class Every:
+class Several:
+    """What other conditions are parts of."""
+
+    parts: tuple["Condition", ...]
+
+    def __iter__(self) -> "Iterator[Condition]":
+        yield from self.parts
+
+
+class Every(Several):
     """Holds where all of its parts do."""
 
-    parts: tuple["Condition", ...]
 
-    def __iter__(self) -> "Iterator[Condition]":
-        yield from self.parts
-
-
-@dataclass(frozen=True)
-class Some:
+class Some(Several):
     """Holds where at least one of its parts does."""
-
-    parts: tuple["Condition", ...]
-
-    def __iter__(self) -> "Iterator[Condition]":
-        yield from self.parts
 
 
 @dataclass(frozen=True)
@@ -331,14 +329,16 @@ def _of_all(checks: Iterable[Check]) -> Checks:
     return made[0] if len(made) == 1 else Every(made)
 
 
-def checks(condition: Condition) -> Iterator[Check]:
-    """Every check in `condition`, from left to right."""
-    match condition:
-        case Check():
-            yield condition
-        case Every() | Some():
-            for part in condition.parts:
-                yield from checks(part)
+Leaf = TypeVar("Leaf", Check, Lacking)
+
+
+def leaves(condition: Condition, kind: type[Leaf]) -> Iterator[Leaf]:
+    """Every check in `condition`, or everything that it lacks, from left to right."""
+    if isinstance(condition, kind):
+        yield condition
+    elif isinstance(condition, Several):
+        for part in condition.parts:
+            yield from leaves(part, kind)
 
 
 def _where(quantity: Quantity) -> str:

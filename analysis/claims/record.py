@@ -61,6 +61,11 @@ def verdicts(
     return claims
 
 
+def stands_in(claim: Claim, place: str) -> bool:
+    """Return whether `place` is a claim's id, its section or the begin of its figure's name."""
+    return place in (claim["id"], claim["section"]) or claim["figure"].startswith(place)
+
+
 def require_distinct(claims: Iterable[Claim], studies: Iterable[StudyFolder]) -> None:
     """Raise DataError where claims of two studies have one id."""
     statements = {study.name: study.statements for study in studies}

@@ -27,6 +27,7 @@ from qdisclab.analysis.claims.check import (
     Quantity,
     Same,
     Some,
+    leaves,
 )
 from qdisclab.analysis.claims.effect import Effect, effect, number
 from qdisclab.analysis.claims.record import Verdict as Verdict
@@ -197,7 +198,7 @@ def judge(condition: Condition, values: Values) -> Judgement:
     if isinstance(holds, bool):
         verdict = Verdict.AGREES if holds else Verdict.DISAGREES
         return Judgement(*where, verdict, tuple(findings), deciding=tuple(deciding))
-    lacks = [*_lacking(condition), *(finding.lacks for finding in findings if finding.lacks)]
+    lacks = [*leaves(condition, Lacking), *(finding.lacks for finding in findings if finding.lacks)]
     first = min(lacks, key=lambda lack: _ORDER.index(lack.missing))
     if more := sum(lack.missing == first.missing for lack in lacks) - 1:
         others = ("1 more check is", f"{more} more checks are")[more > 1]
@@ -342,14 +343,3 @@ def _open(check: Check, size: Effect) -> str:
     else:
         measured = f"{' to '.join(map(number, size.interval()))}{unit}, {seeds}"
     return f"{check.text}: {measured}; asked for {check.bounds}"
-
-
-def _lacking(condition: Condition) -> list[Lacking]:
-    """Return the parts of a condition that cannot be tested."""
-    match condition:
-        case Lacking():
-            return [condition]
-        case Every(parts) | Some(parts):
-            return [lack for part in parts for lack in _lacking(part)]
-        case _:
-            return []

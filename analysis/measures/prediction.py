@@ -26,7 +26,7 @@ from qdisclab.analysis.measures.table import measure_run
 from qdisclab.analysis.runs.dataset import runs_in
 from qdisclab.analysis.runs.published import read_table
 from qdisclab.analysis.runs.study import StudyFolder
-from qdisclab.emulation.errors import command
+from qdisclab.emulation.host.storage import command
 
 FILE: Final = "predictions.csv"
 KEYS: Final = ("cell", "metric", "direction", "unit", "window", "n_runs")

@@ -89,7 +89,8 @@ def find_runs(
     with its data, unless `reduced`.
     """
     names = [experiments] if isinstance(experiments, str) else [*experiments]
-    errors.require_text("paper", paper)
+    errors.require_kind("paper", paper, "…")
+    errors.require_kind("length", length, "20s")
     errors.require_texts("experiments", names)
     if isinstance(qdiscs, Mapping):
         errors.require_several("experiments", names, qdiscs)
@@ -100,7 +101,6 @@ def find_runs(
     for name in names:
         of = qdiscs[name] if isinstance(qdiscs, Mapping) else qdiscs
         span = length.get(name, "") if isinstance(length, Mapping) else length
-        errors.require_text("length", span)
         wanted = {"length": [span]} | {
             axis: _texts(f"{axis}s", values)
             for axis, values in (("cc", ccs), ("link", links), ("qdisc", of), ("era", eras))

@@ -18,7 +18,7 @@ from typing import Any, Final
 import numpy as np
 from numpy.typing import NDArray
 
-from qdisclab.analysis.errors import DataError, refused
+from qdisclab.analysis.errors import UNUSABLE, DataError, refused
 from qdisclab.emulation.datafile import read_json
 
 Floats = NDArray[np.float64]
@@ -98,8 +98,7 @@ def content_of(path: Path, todo: str = RERUN) -> Iterator[dict[str, Any]]:
     """Read a file of flent's; inside, what is not as flent writes it raises DataError, which asks
     to do `todo`."""
     content = read_json(path, todo[0].lower() + todo[1:])
-    kinds = (ArithmeticError, AttributeError, LookupError, TypeError, ValueError)
-    with refused(path, "not a flent data file ({1}: {0})", todo, *kinds):
+    with refused(path, "not a flent data file ({1}: {0})", todo, *UNUSABLE):
         if (version := int(content.get("version", 1))) > FORMAT_VERSION:
             what = f"flent data format {version}, newer than {FORMAT_VERSION}"
             raise DataError.of(path, what, "Read it with a newer version of this project")

@@ -31,6 +31,7 @@ of the upload of that round trip; `reading_error` (same unit) is how exactly the
 from the printed figure."""
 
 REMEDY: Final = "Correct it, or restore it where it comes with the repository"
+OTHER_FORM: Final = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
 MOST_CSV: Final = 8 << 20
 """Bytes of a table; the largest that ships has 11 kB."""
 LONGEST_LINE: Final = 1 << 16
@@ -58,8 +59,7 @@ def read_table(path: Path, schema: pa.DataFrameSchema, what: str) -> pd.DataFram
     """
     types = {name: str(column.dtype) for name, column in schema.columns.items()}
     texts = {name: str for name, kind in types.items() if kind.startswith("str")}
-    kinds = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
-    with refused(path, f"not a table of {what} ({{2}})", REMEDY, *kinds):
+    with refused(path, f"not a table of {what} ({{2}})", REMEDY, *OTHER_FORM):
         table = read_csv(path, dtype=texts, comment="#")
         floats = [name for name in table if types.get(name) == "float64"]
         return schema.validate(table.astype(dict.fromkeys(floats, float)))

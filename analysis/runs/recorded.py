@@ -9,7 +9,7 @@ import pandera.pandas as pa
 
 from qdisclab.analysis.errors import refused
 from qdisclab.analysis.runs.dataset import RunFile, index_of
-from qdisclab.analysis.runs.published import read_csv
+from qdisclab.analysis.runs.published import OTHER_FORM, read_csv
 
 KEY: Final = ("experiment", "era", "link", "qdisc", "cc", "seed")
 _COLUMNS: Final = {
@@ -54,7 +54,6 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
 
     Raises DataError for a table that has another form.
     """
-    other_form = (ValueError, KeyError, pa.errors.SchemaError, pa.errors.SchemaErrors)
     todo = f"Make it again: emulate run … --probe {probe}"
     wrong = f"not a table of the probe '{probe}' ({{}})"
     tables: dict[Path, pd.DataFrame] = {}
@@ -64,15 +63,15 @@ def read(runs: Iterable[RunFile], probe: str, form: pa.DataFrameSchema) -> pd.Da
     for run in beside(runs, probe):
         path = _table(run, probe)
         about = {name: getattr(run, name) for name in KEY}
-        with refused(path, wrong, todo, *other_form):
+        with refused(path, wrong, todo, *OTHER_FORM):
             table = read_csv(path, dtype=texts).assign(**about, length_s=_length_s(run))
             tables[path] = table[list(form.columns)].astype(floats)
     if not tables:
         return pd.DataFrame(columns=list(form.columns))
     try:
         return form.validate(pd.concat(tables.values(), ignore_index=True))
-    except other_form:  # one at a time, which takes longer, to name it
+    except OTHER_FORM:  # one at a time, which takes longer, to name it
         for path, table in tables.items():
-            with refused(path, wrong, todo, *other_form):
+            with refused(path, wrong, todo, *OTHER_FORM):
                 form.validate(table)
         raise

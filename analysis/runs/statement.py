@@ -61,10 +61,6 @@ class Claim:
         section = f"{'Sec. ' * self.section[:1].isdigit()}{self.section}"
         return ", ".join(filter(None, (section, self.figure)))
 
-    def stands_in(self, place: str) -> bool:
-        """Return whether `place` is its id, its section or the begin of its figure's name."""
-        return place in (self.id, self.section) or self.figure.startswith(place)
-
     @property
     def value(self) -> float:
         """The printed number; ValueError where there is none or a range."""

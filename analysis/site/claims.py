@@ -17,7 +17,7 @@ from qdisclab.analysis.claims.record import Claim
 from qdisclab.analysis.claims.verdict import ALPHA, Verdict
 from qdisclab.analysis.runs import study
 from qdisclab.analysis.site import pages, verdicts
-from qdisclab.emulation.errors import command
+from qdisclab.emulation.host.storage import command
 
 
 def write_claims(results: Path, claims: Sequence[Claim]) -> Path:

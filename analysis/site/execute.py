@@ -2,7 +2,8 @@
 
 papermill runs the notebook with the parameters of the file, nbconvert renders it. Everything goes
 to `<results>/<paper>/<figure>/`: figure.svg, figure-dark.svg, figure.png, table.csv, summary.json,
-notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made.
+notebook.ipynb and notebook.html. Exit status 1 when the figure cannot be made, 2 when its file is
+wrong.
 """
 
 import argparse
@@ -23,8 +24,7 @@ from qdisclab.analysis.site.figurefile import FigureFile, check_values, read_fig
 from qdisclab.analysis.site.outputs import SUMMARY, read_summary, write_summary
 from qdisclab.analysis.site.parameters import RUNS
 from qdisclab.emulation import project
-from qdisclab.emulation.errors import command
-from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.study import trust
 from qdisclab.emulation.study.schema import unknown
 
@@ -48,8 +48,8 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     folder.mkdir(parents=True)
     parameters = {
         **figure.parameters,
-        "title": figure.title,
-        "caption": figure.caption,
+        "title": figure.form.title,
+        "caption": figure.form.caption.strip(),
         "data_root": str(data_root.resolve()),
         "output": str(folder),
     }
@@ -85,10 +85,10 @@ def execute(figure: FigureFile, data_root: Path, results: Path, kernels: str | N
     summary, alt = folder / SUMMARY, ""
     if summary.is_file():
         facts = read_summary(summary)
-        facts = replace(facts, claims=figure.claims, section=figure.section)
+        facts = replace(facts, claims=figure.claims, section=figure.form.section)
         write_summary(summary, replace(facts, lacking=_lacking(figure, data_root)))
         alt = facts.alt
-    page = notebookpage.render(written, figure.title, alt)
+    page = notebookpage.render(written, figure.form.title, alt)
     (folder / PAGE).write_text(page, encoding="utf-8")
     return folder
 
@@ -132,12 +132,9 @@ def length_of(given: list[str]) -> dict[str, str | dict[str, str]]:
 @command
 def draw(given: argparse.Namespace, kernels: str | None = None) -> int:
     """Draw the figure of the command line; return the exit status. `kernels` as in `execute`."""
-    try:
-        figure = read_figure(given.figure)
-        figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
-        print(execute(figure, given.data, given.results, kernels))
-    except OSError as error:
-        raise storage.of(error) from error
+    figure = read_figure(given.figure)
+    figure = replace(figure, parameters={**figure.parameters, **length_of(given.length)})
+    print(execute(figure, given.data, given.results, kernels))
     return 0
 
 

@@ -1,28 +1,76 @@
-"""The parameters of notebooks: what the cell of that tag gives each of them."""
+"""The form of a figure's file, and the parameters of notebooks: what the cell of that tag has."""
 
 import ast
 import json
-from collections.abc import MutableMapping, Sequence
+from collections.abc import Mapping, MutableMapping, Sequence
 from contextlib import suppress
 from pathlib import Path
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
-from qdisclab.analysis.errors import DataError, require_kind
+from pydantic import ConfigDict, Field, PlainValidator
+
+from qdisclab.analysis.errors import DataError, kind_of, require_kind
 from qdisclab.emulation import project
 from qdisclab.emulation.study import studies
-from qdisclab.emulation.study.schema import unknown
+from qdisclab.emulation.study.schema import Flaws, Section, matching, unknown
 
+NAME: Final = "[A-Za-z0-9_-]{1,100}"  # of a figure, a folder; of a notebook
 NOTEBOOKS: Final = project.folder("notebooks")
-TEXT, TEXTS = ("text",), ("list of texts",)
-TAKEN: Final = {  # what a figure's file says of its runs: key -> the kinds of values
-    **dict.fromkeys(("paper", "experiment", "link", "unloaded", "table"), TEXT),
-    "length": (*TEXT, "mapping to texts"),
-    "probe": TEXT + TEXTS,
-    "experiments": (*TEXTS, "mapping to texts"),
-    **dict.fromkeys(("links", "qdiscs"), (*TEXTS, "mapping to lists of texts")),
-    **dict.fromkeys(("eras", "ccs"), TEXTS),
-}
-RUNS: Final = frozenset(TAKEN)
+SWITCHES: Final = "switches"  # in place of eras: all that differ from another by one of theirs
+
+
+def of(*kinds: str, also: Sequence[str] = ()) -> PlainValidator:
+    """Return a validator of values that are of one of `kinds` and not empty, or among `also`."""
+
+    def check(value: Any) -> Any:
+        empty = not value or not str(value).strip()
+        if value not in also and (empty or kind_of(value) not in kinds):
+            what = f"is {value!r}, not a {' or '.join(kinds)}"
+            raise Flaws(((), what, "compare it with other figures; a number is text in quotes"))
+        return value
+
+    return PlainValidator(check)
+
+
+Text = Annotated[str, of("text")]
+Texts = Annotated[Sequence[str], of("list of texts")]
+ListsOfTexts = Annotated[
+    Sequence[str] | Mapping[str, Sequence[str]], of("list of texts", "mapping to lists of texts")
+]
+
+
+class Parameters(Section):
+    """What a figure's file says of its runs, beside the notebook's own parameters."""
+
+    model_config = ConfigDict(extra="allow")
+
+    paper: Text
+    table: Text = ""
+    experiment: Text = ""
+    experiments: Annotated[Any, of("list of texts", "mapping to texts")] = ()
+    link: Text = ""
+    links: ListsOfTexts = ()
+    qdiscs: ListsOfTexts = ()
+    eras: Annotated[Any, of("list of texts", also=[SWITCHES])] = ()
+    ccs: Texts = ()
+    length: Annotated[Any, of("text", "mapping to texts")] = ""
+    probe: Annotated[Any, of("text", "list of texts")] = ()
+    unloaded: Text = ""
+
+
+class Form(Section):
+    """A parameter file as it is written."""
+
+    notebook: Annotated[Text, matching(NAME, "its name alone", "no folder and no .ipynb")]
+    title: Text
+    caption: Text
+    parameters: Parameters
+    without: dict[str, ListsOfTexts] = Field(default_factory=dict)
+    claims: Texts = ()
+    section: Text = ""
+
+
+RUNS: Final = frozenset(Parameters.model_fields)
 
 #: What a figure's file gives every notebook, also one that does not read it.
 OF_FIGURES: Final = RUNS | {"title", "caption", "data_root", "output"}

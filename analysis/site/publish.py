@@ -19,14 +19,14 @@ from xml.sax.saxutils import escape
 
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.site import pages
-from qdisclab.emulation.errors import EmulationError
+from qdisclab.emulation.host.storage import command
 
 #: What of the results is served.
 SERVED: Final = (
     "*.html", "*/*.html", "*/*/*.html", "*/*/*.svg", "*/*/*.png", "*/*/*.pdf",
     "*/*/table.csv", "*/*/series.csv", "*/*/runs.csv", "verdicts.json",
 )  # fmt: skip
-LEFT_OUT: Final = ("logs", "measured", "setup")
+LEFT_OUT: Final = ("logs", "setup")
 _LINK: Final = re.compile(r'<a href="([^"#?:]+)((?:[#?][^"]*)?)"([^>]*)>(.*?)</a>', re.DOTALL)
 _HEAD: Final = '<meta property="og:title" content="{}">\n<meta property="og:image" content="{}">\n'
 
@@ -105,6 +105,7 @@ def _address(text: str) -> str:
     return text
 
 
+@command
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line, and return the exit status."""
     parser = argparse.ArgumentParser(
@@ -116,11 +117,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--data-url", type=_address, default="", help="where that root is served")
     parser.add_argument("--site-url", type=_address, default="", help="where the folder will be")
     given = parser.parse_args(arguments)
-    try:
-        files = publish(given.results, given.data, given.folder, given.data_url, given.site_url)
-    except (EmulationError, OSError) as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 1
+    files = publish(given.results, given.data, given.folder, given.data_url, given.site_url)
     size = sum(of.stat().st_size for of in files)
     print(f"{given.folder}: {len(files)} files, {size / 1e6:.1f} MB")
     return 0

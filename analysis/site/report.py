@@ -25,8 +25,8 @@ from qdisclab.analysis.site.gallery import Shown, collect
 from qdisclab.analysis.site.inventory import Variant, variants, write_runs
 from qdisclab.analysis.site.outputs import SUMMARY
 from qdisclab.analysis.site.tables import MISSES
-from qdisclab.emulation.errors import command
 from qdisclab.emulation.host import storage
+from qdisclab.emulation.host.storage import command
 from qdisclab.emulation.model.run import era_and_kernel, variant_name
 from qdisclab.emulation.study import studies
 from qdisclab.emulation.study.schema import unknown
@@ -191,8 +191,7 @@ def _notes(
     about."""
     about: dict[str, list[str]] = {}
     for cell in shown.summary.cells:
-        # An earlier version wrote cells without an experiment; it is drawn again later.
-        variant = variant_name(cell.get("experiment", ""), *era_and_kernel(cell.get("era", "")))
+        variant = variant_name(cell["experiment"], *era_and_kernel(cell["era"]))
         place = (shown.summary.paper, variant, cell["link"], cell["qdisc"], cell["cc"])
         for note in notes.get(place, ()):
             about.setdefault(note, []).append(f"{cell['qdisc']}, {cell['cc']}")

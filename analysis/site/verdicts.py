@@ -72,13 +72,9 @@ def of_places(
         or (
             claim["experiments"]
             and set(claim["experiments"]) <= set(experiments)
-            and any(_stands_in(claim, place) for place in places)
+            and any(record.stands_in(claim, place) for place in places)
         )
     ]
-
-
-def _stands_in(claim: Mapping[str, Any], place: str) -> bool:
-    return place in (claim["id"], claim["section"]) or claim["figure"].startswith(place)
 
 
 def belongs(place: str, figure: str) -> bool:
@@ -133,7 +129,7 @@ def show(
         display(HTML(f"<p>No verdicts yet: <code>{command}</code> computes them.</p>"))  # type: ignore[no-untyped-call]
         return
     for place in places if claims else ():  # of a study that states nothing, none is wrong
-        if not any(_stands_in(claim, place) for claim in claims):
+        if not any(record.stands_in(claim, place) for claim in claims):
             names = (name for claim in claims for name in (claim["section"], claim["figure"]))
             require_one("claims", place, dict.fromkeys(filter(None, names)))
     setting = [str(runs[name].iloc[0]) for name in ("era", "cc")]

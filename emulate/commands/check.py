@@ -131,7 +131,7 @@ def _beside(folder: Path) -> list[str]:
         try:
             step()
         except EmulationError as error:
-            errors.append(str(error).rstrip("."))
+            errors += str(error).rstrip(".").splitlines()
     return errors
 
 

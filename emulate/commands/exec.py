@@ -20,12 +20,11 @@ from functools import partial
 from pathlib import Path
 
 from qdisclab.emulate.arguments import (
-    add_unconfined,
+    add_commands,
+    add_flags,
     kernel_name,
     memory,
     note,
-    quantity,
-    random_seed,
     seconds,
     warn,
 )
@@ -36,7 +35,7 @@ from qdisclab.emulation.host.cache import cache_dir
 from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
-from qdisclab.emulation.model.units import Duration
+from qdisclab.emulation.model.units import Duration, quantity
 from qdisclab.emulation.programs.taken import taken
 from qdisclab.emulation.runs import execution
 
@@ -66,31 +65,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "--node", help="node of the rig to run the command on (default: outside the rig)"
     )
     parser.add_argument(
-        "--seed", type=random_seed, default=1, help="seed of all random numbers (default: 1)"
-    )
-    parser.add_argument(
         "--output",
         type=Path,
         metavar="DIR",
         help="folder for stdout, stderr, the files that the command leaves and a record of all "
         "that they depend on; replaced each time",
     )
-    parser.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an additional Debian package for the guest, with its dependencies; can be given "
-        "more than once",
-    )
-    parser.add_argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an additional file or folder below the current one to copy; can be given more than "
-        "once",
-    )
+    add_commands(parser)
     parser.add_argument("--memory", help="memory of the guest (default: the rig's, or '384 MiB')")
     parser.add_argument(
         "--timeout",
@@ -108,19 +89,13 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         type=kernel_name,
         help=f"series or digest of the kernel (default: the rig's, or {DEFAULT_KERNEL})",
     )
-    parser.add_argument(
-        "--looks",
-        action="store_true",
-        help="let each call by which a program waits without sleeping take 256 ns: times(2), "
+    add_flags(
+        parser,
+        looks="let each call by which a program waits without sleeping take 256 ns: times(2), "
         "coarse clocks, CPU time, sched_yield(2), a poll without a timeout (docs/exec.md)",
-    )
-    parser.add_argument(
-        "--check",
-        action="store_true",
-        help="run it twice, the second time beside processes that compete for the same CPUs, and "
+        check="run it twice, the second time beside processes that compete for the same CPUs, and "
         "name the first byte that differs",
     )
-    add_unconfined(parser)
     parser.add_argument("command_line", nargs=argparse.REMAINDER, help=argparse.SUPPRESS)
 
 

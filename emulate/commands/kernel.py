@@ -95,7 +95,7 @@ def _build(args: argparse.Namespace) -> kernel.Kernel:
     if args.tree and (args.series or args.source or args.keep_source):
         what = "has its own series and source"
         raise ConfigError(what, "--tree", "leave out --series, --source and --keep-source")
-    with shown_progress(sys.stderr.isatty()) as progress:
+    with shown_progress() as progress:
         if args.tree:
             return tree.build(args.tree, args.jobs, progress, config=args.config)
         built = kernel.build(

@@ -7,17 +7,14 @@ machine's cache has instead of them.
 import argparse
 import sys
 
+from qdisclab.emulate.arguments import add_flags
 from qdisclab.emulation.host import lock as locks
 from qdisclab.emulation.machine import lockstate
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:
     """Add the options of `emulate lock`."""
-    parser.add_argument(
-        "--update",
-        action="store_true",
-        help="update the lock to what the Debian mirrors of this machine have now",
-    )
+    add_flags(parser, update="update the lock to what the Debian mirrors of this machine have now")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -4,10 +4,9 @@ import argparse
 import tempfile
 from pathlib import Path
 
-from qdisclab.emulate.arguments import quantity
 from qdisclab.emulation.captures import pair
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.model.units import Rate
+from qdisclab.emulation.model.units import Rate, quantity
 
 
 def add_options(parser: argparse.ArgumentParser) -> None:

@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import add_unconfined, positive
+from qdisclab.emulate.arguments import add_flags, add_jobs, add_unconfined
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation.checks import notes
@@ -45,22 +45,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="folder for the data (default: data, where the shipped runs are, or the one in the "
         "study's folder); results/data keeps yours apart",
     )
-    parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N",
-        help="number of runs at once, one per core (default: 1)",
-    )  # fmt: skip
-    parser.add_argument("--again", action="store_true", help="repeat runs that already exist")
-    parser.add_argument(
-        "--stale",
-        action="store_true",
-        help="repeat existing runs of another kernel, guest or job than today's",
-    )
-    parser.add_argument(
-        "--keep-going",
-        action="store_true",
-        help="go on with the other runs where one fails, or the kernel lacks what it needs; the "
-        "exit status is that of the first failure",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--keep",
         type=Path,
@@ -76,21 +61,18 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         + forms()
         + " (docs/probes.md); can be given more than once",
     )
-    parser.add_argument(
-        "--raw",
-        action="store_true",
-        help="also keep what flent wrote, from which the data are made: all digits and raw "
-        "values, as .raw.flent.gz",
-    )
-    parser.add_argument(
-        "--reduced",
-        action="store_true",
-        help="keep only what was measured, in the provenance, and no data: enough for claims, for "
-        "seeds that nobody looks at one by one; 'emulate verify' repeats such runs, too",
-    )
-    parser.add_argument("--dry-run", action="store_true", help="print the runs without doing them")
-    parser.add_argument(
-        "--json", action="store_true", help="print a line of JSON per run, for machines"
+    add_flags(
+        parser,
+        again="repeat runs that already exist",
+        stale="repeat existing runs of another kernel, guest or job than today's",
+        keep_going="go on with the other runs where one fails, or the kernel lacks what it needs; "
+        "the exit status is that of the first failure",
+        raw="also keep what flent wrote, from which the data are made: all digits and raw values, "
+        "as .raw.flent.gz",
+        reduced="keep only what was measured, in the provenance, and no data: enough for claims, "
+        "for seeds that nobody looks at one by one; 'emulate verify' repeats such runs, too",
+        dry_run="print the runs without doing them",
+        json="print a line of JSON per run, for machines",
     )
     add_unconfined(parser)
 

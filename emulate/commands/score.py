@@ -9,7 +9,7 @@ import argparse
 import sys
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_unconfined, kernel_name, positive
+from qdisclab.emulate.arguments import add_jobs, add_unconfined, kernel_name
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.cache import cache_dir
@@ -38,9 +38,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--kernel", type=kernel_name, help="series of the kernel: 7.2 has dualpi2 (default: 6.12)"
     )
-    parser.add_argument(
-        "--jobs", type=positive, default=1, metavar="N", help="number of runs at once (default: 1)"
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--output",
         type=Path,

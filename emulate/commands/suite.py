@@ -13,15 +13,7 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from qdisclab.emulate.arguments import (
-    add_unconfined,
-    kernel_name,
-    memory,
-    natural,
-    random_seed,
-    seconds,
-    warn,
-)
+from qdisclab.emulate.arguments import add_commands, kernel_name, memory, seconds, warn
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host.cache import cache_dir
@@ -48,19 +40,7 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         choices=tuple(suite.VARIANTS),
         help="run packetdrill's tests in this variant alone; can be given more than once",
     )
-    parser.add_argument(
-        "--tolerance",
-        type=natural,
-        metavar="US",
-        help="tolerance of packetdrill's times (default: its own)",
-    )
-    parser.add_argument(
-        "--file",
-        action="append",
-        default=[],
-        metavar="PATH",
-        help="an additional file or folder that the tests need; can be given more than once",
-    )
+    add_commands(parser)
     parser.add_argument(
         "--module",
         action="append",
@@ -69,20 +49,10 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         help="a module of Linux for the guest to load that the kernel lacks: net/sched/sch_teql.c",
     )
     parser.add_argument(
-        "--package",
-        action="append",
-        default=[],
-        metavar="NAME",
-        help="an additional Debian package for the guest",
-    )
-    parser.add_argument(
         "--kernel",
         type=kernel_name,
         default=DEFAULT_KERNEL,
         help="series, digest or path of the kernel (default: %(default)s)",
-    )
-    parser.add_argument(
-        "--seed", type=random_seed, default=1, help="seed of all random numbers (default: 1)"
     )
     parser.add_argument(
         "--memory", default="1 GiB", help="memory of the guest (default: %(default)s)"
@@ -101,14 +71,12 @@ def add_options(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--output", type=Path, metavar="DIR", help="folder for results.csv and results.tap"
     )
-    add_unconfined(parser)
 
 
 def run(args: argparse.Namespace) -> int:
     """Run the tests, and return the exit status."""
     names = [os.path.relpath(name) for name in args.test]
-    variants = args.ip or tuple(suite.VARIANTS)
-    tests = list(suite.cases(names, args.packetdrill, variants, args.tolerance))
+    tests = list(suite.cases(names, args.packetdrill, args.ip or tuple(suite.VARIANTS)))
     folders = sorted({test.folder for test in tests} - {"."})
     needed = [args.packetdrill] if any(".pkt" in test.name for test in tests) else []
     if needed and not os.path.isfile(args.packetdrill):  # noqa: PTH113 - it may be too long

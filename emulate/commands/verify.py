@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_unconfined, positive
+from qdisclab.emulate.arguments import add_flags, add_jobs, add_unconfined, positive
 from qdisclab.emulation import kernel
 from qdisclab.emulation.checks import identities, verify as checks
 from qdisclab.emulation.config.catalogue import all_labels, experiments
@@ -34,32 +34,22 @@ def add_options(parser: argparse.ArgumentParser) -> None:
         "number", nargs="?", type=positive, default=3, metavar="N",
         help="how many runs (default: %(default)s)",
     )  # fmt: skip
-    parser.add_argument("--all", action="store_true", help="every run")
     parser.add_argument(
         "--only", action="append", default=[], metavar="RUN",
         help="only runs whose names begin like this (mine/first@2014/20-5/); can be given more "
         "than once",
     )  # fmt: skip
-    parser.add_argument(
-        "--jobs",
-        type=positive,
-        default=1,
-        metavar="N",
-        help="number of guests at once (default: 1)",
-    )
+    add_jobs(parser)
     parser.add_argument(
         "--data", type=Path, default=Path("data"), help="folder of the runs (default: data)"
     )
-    parser.add_argument(
-        "--record", action="store_true", help=f"append the outcome to DATA/{EVIDENCE}"
-    )
-    parser.add_argument(
-        "--code", action="store_true",
-        help="N runs of each digest of the guest's code that differ in nothing else; where all "
+    add_flags(
+        parser,
+        all="every run",
+        record=f"append the outcome to DATA/{EVIDENCE}",
+        code="N runs of each digest of the guest's code that differ in nothing else; where all "
         f"give the same bytes, today's digest is written to DATA/{identities.FILE}",
-    )  # fmt: skip
-    parser.add_argument(
-        "--json", action="store_true", help="print a line of JSON per run, for machines"
+        json="print a line of JSON per run, for machines",
     )
     add_unconfined(parser)
 

@@ -5,12 +5,15 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
-from qdisclab.emulation.errors import EmulationError, StorageError
+from qdisclab.emulation.errors import EmulationError, StorageError, printable
 
 #: Room that a run's files may need, in MiB: most need 0.3.
 ROOM_MIB = 16
@@ -72,6 +75,21 @@ def of(error: OSError) -> EmulationError:
         raise error
     what = (error.strerror or str(error)).lower()
     return StorageError(what, str(error.filename or "a file"), TODO[error.errno])
+
+
+def command(main: Callable[..., int]) -> Callable[..., int]:
+    """Make `main` print an error that it raises, in a line, and return the status of its cause."""
+
+    @wraps(main)
+    def run(*arguments: Any) -> int:
+        try:
+            return main(*arguments)
+        except (EmulationError, OSError) as error:
+            known = of(error) if isinstance(error, OSError) else error
+            print(f"error: {printable(str(known))}", file=sys.stderr)
+            return known.exit_status
+
+    return run
 
 
 def write(path: Path, text: str) -> None:

@@ -21,12 +21,16 @@ def note(text: str) -> None:
 @contextmanager
 def line() -> Iterator[Callable[[str], None]]:
     """Yield what writes a text over the one before, on standard error; at the end it is removed."""
+    shown = False
 
     def show(text: str) -> None:
+        nonlocal shown
+        shown = True
         width = shutil.get_terminal_size().columns - 1  # a full line would begin the next
         print(f"\r{text[:width]}\x1b[K", end="", file=sys.stderr, flush=True)
 
     try:
         yield show
     finally:
-        show("")
+        if shown:
+            show("")

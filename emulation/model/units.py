@@ -7,10 +7,12 @@ all raise `UnitError`. `str` writes what `parse` reads.
 
 import difflib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import ClassVar, Self
+from typing import ClassVar, Self, TypeVar
+
+from qdisclab.emulation.errors import ConfigError
 
 NUMBER_AND_UNIT = re.compile(r"(?P<number>[+-]?\d+(?:\.\d+)?)\s*(?P<unit>\S.*)?", re.ASCII)
 
@@ -185,3 +187,14 @@ class Packets(Amount):
 
 #: The value of a qdisc's option; `True` is a bare flag (`adaptive`, `noecn`).
 Option = Rate | Duration | Size | Packets | int | float | bool
+
+
+Q = TypeVar("Q", bound=Amount)
+
+
+def quantity(parse: Callable[[str], Q], text: str | None, option: str) -> Q | None:
+    """Return the quantity of an option's text, if any; raise `ConfigError` for another text."""
+    try:
+        return None if text is None else parse(text)
+    except UnitError as error:
+        raise ConfigError(str(error), option) from error

@@ -79,9 +79,7 @@ class SuiteRow:
         return f"{self.test}: {self.part}" if self.part else self.test
 
 
-def cases(
-    paths: Iterable[str], packetdrill: str, variants: Sequence[str], tolerance_us: int | None
-) -> Iterator[SuiteCase]:
+def cases(paths: Iterable[str], packetdrill: str, variants: Sequence[str]) -> Iterator[SuiteCase]:
     """Yield the tests in files, or in folders of packetdrill's, below the current folder.
 
     By their ends: `.pkt` is for `packetdrill`, `.json` for the `tdc.py` above it, and all else is a
@@ -94,7 +92,7 @@ def cases(
             raise ConfigError(what, str(path), "name a test, or a folder with files .pkt")
         for file in files:
             if file.suffix == ".pkt":
-                yield from _packetdrill(file, packetdrill, variants, tolerance_us)
+                yield from _packetdrill(file, packetdrill, variants)
             elif file.suffix == ".json":
                 yield _tdc(file)
             else:
@@ -114,17 +112,13 @@ def includes(tests: Iterable[SuiteCase]) -> list[str]:
     return sorted(names)
 
 
-def _packetdrill(
-    file: Path, binary: str, variants: Sequence[str], tolerance_us: int | None
-) -> Iterator[SuiteCase]:
-    options = ["--send_omit_free"]
-    options += [] if tolerance_us is None else [f"--tolerance_usecs={tolerance_us}"]
+def _packetdrill(file: Path, binary: str, variants: Sequence[str]) -> Iterator[SuiteCase]:
     program = os.path.join(_from(file.parent), binary)  # noqa: PTH118  # keeps the "./"
     only = _VERSION.search(file.read_text(errors="replace"))
     for variant in variants:
         other = "v4" if variant == "ipv6" else "v6"
         if not file.stem.endswith(other) and (only is None or only[1] == variant):
-            words = (program, *options, *VARIANTS[variant], file.name)
+            words = (program, "--send_omit_free", *VARIANTS[variant], file.name)
             yield SuiteCase(f"{file} {variant}", words, str(file.parent))
 
 

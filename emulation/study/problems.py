@@ -34,7 +34,7 @@ def validated(source: ParsedFile, form: type[S], first: str) -> S:
     """
     if not isinstance(source.value, dict):
         if not source.problems:
-            source.add((), "is not a study", f"start with '{first}:'")
+            source.add((), "is not a mapping", f"start with '{first}:'")
         source.check()
     try:
         return form.model_validate(source.value)

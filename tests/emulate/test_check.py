@@ -47,7 +47,7 @@ def test_own_ones_that_do_not_join_a_study_are_said_to_be_there(
     ("name", "text", "said"),
     [
         ("claims.csv", "rubbish\n", "claims.csv: not a table of claims"),
-        ("figures/latency.yaml", "a: b\n", "latency.yaml: has the keys ['a'], not"),
+        ("figures/latency.yaml", "a: b\n", "latency.yaml:1: a: unknown key 'a'"),
         ("notebooks/rrul.ipynb", "junk", "rrul.ipynb: is no notebook"),
     ],
 )

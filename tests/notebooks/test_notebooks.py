@@ -14,7 +14,6 @@ import papermill
 import pytest
 import yaml
 
-from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs.order import QDISC_ORDER
 from qdisclab.analysis.site import verdicts
 from qdisclab.analysis.site.execute import draw, execute, parse
@@ -23,6 +22,7 @@ from qdisclab.analysis.site.outputs import read_summary
 from qdisclab.analysis.site.parameters import defaults, require_kinds
 from qdisclab.emulation.config import catalogue
 from qdisclab.emulation.config.catalogue import select
+from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.model.run import Experiment, era_and_kernel
 from qdisclab.emulation.model.units import Duration
 from qdisclab.emulation.runs.index import index
@@ -329,7 +329,7 @@ def test_unknown_key_is_refused(tmp_path: Path) -> None:
     folder.mkdir(parents=True)
     source = (STUDIES / "gbw2015/figures/fig2a.yaml").read_text()
     (folder / "fig2a.yaml").write_text(source + "titel: again\n")
-    with pytest.raises(DataError, match=r"fig2a\.yaml: has the keys .*'titel'"):
+    with pytest.raises(ConfigError, match=r"fig2a\.yaml:\d+: titel: unknown key 'titel'"):
         read_figure(folder / "fig2a.yaml")
 
 

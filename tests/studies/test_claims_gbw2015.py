@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from qdisclab.analysis.claims.assess import assess
-from qdisclab.analysis.claims.check import Check, Quantity, checks
+from qdisclab.analysis.claims.check import Check, Quantity, leaves
 from qdisclab.analysis.claims.plugin import rules_of
 from qdisclab.analysis.claims.verdict import Verdict
 from qdisclab.analysis.measures.agreement import PACKET_PERCENT
@@ -36,7 +36,7 @@ BY_TABLE_2 = (*(f"g{number:03d}" for number in range(70, 112)), "g059", "g060", 
 @cache
 def rule_checks(number: str) -> tuple[Check, ...]:
     rule = RULES[number]
-    return tuple(checks(rule(CLAIMS[number]) if callable(rule) else rule))
+    return tuple(leaves(rule(CLAIMS[number]) if callable(rule) else rule, Check))
 
 
 def printed(change: Callable[[pd.DataFrame], pd.DataFrame] | None = None) -> pd.DataFrame:

@@ -10,7 +10,7 @@ import pytest
 
 from qdisclab.analysis.claims import check, effect
 from qdisclab.analysis.claims.assess import condition_of
-from qdisclab.analysis.claims.check import Every, Quantity, checks
+from qdisclab.analysis.claims.check import Check, Every, Quantity, leaves
 from qdisclab.analysis.claims.plugin import Rules, rules_of
 from qdisclab.analysis.claims.verdict import Measured, Values, Verdict, judge
 from qdisclab.analysis.measures.registry import metrics
@@ -35,7 +35,7 @@ def ruled() -> Iterator[tuple[str, str]]:
     for study in known():
         rules, claims = statements(study.name)
         for claim in claims:
-            if any(True for _ in checks(condition_of(claim, claims, rules.rules))):
+            if any(True for _ in leaves(condition_of(claim, claims, rules.rules), Check)):
                 yield study.name, claim.id
 
 
@@ -88,7 +88,7 @@ class Mutated(Values):
 
 
 def verdict(condition: check.Condition, mutant: Mutant) -> Verdict:
-    quantities = list(dict.fromkeys(chain(*(one.quantities for one in checks(condition)))))
+    quantities = list(dict.fromkeys(chain(*(one.quantities for one in leaves(condition, Check)))))
     found = dict(zip(quantities, mutant(quantities), strict=True))
     return judge(condition, Mutated(found)).verdict
 
@@ -97,7 +97,7 @@ def kind(condition: check.Condition) -> object:
     """What parts that differ in their cells alone have in common."""
     return tuple(
         (one.statistic.name, one.low, one.high, *(most(each) for each in one.quantities))
-        for one in checks(condition)
+        for one in leaves(condition, Check)
     )
 
 
@@ -119,9 +119,11 @@ def test_a_rule_fails_on_data_that_is_wrong_enough(study: str, number: str) -> N
     condition = condition_of(claim, claims, rules.rules)
     assert can_fail(condition)
     if isinstance(condition, Every):  # and so does each of its parts, or it tells nothing
-        parts = {kind(part): part for part in condition.parts if any(True for _ in checks(part))}
+        parts = {
+            kind(part): part for part in condition.parts if any(True for _ in leaves(part, Check))
+        }
         for part in parts.values():
-            assert can_fail(part), next(checks(part)).text
+            assert can_fail(part), next(leaves(part, Check)).text
 
 
 @pytest.mark.parametrize("study", [study.name for study in known()])

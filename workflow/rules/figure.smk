@@ -3,7 +3,7 @@
 
 rule figure:
     input:
-        code=lambda wildcards: PLAN.code_files(PLAN.figures[wildcards.figure]),
+        code=lambda wildcards: PLAN.code[wildcards.figure],
         runs=lambda wildcards: PLAN.awaited(PLAN.figures[wildcards.figure]),
     output:
         [PLAN.pages / "{figure}" / name for name in PRODUCTS],

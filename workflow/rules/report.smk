@@ -1,4 +1,4 @@
-# What all runs measured, the page of the claims, and the pages that show all figures and what ran.
+# The page of the claims, and the pages that show all figures and what ran.
 
 
 CODE = pages_code()
@@ -9,26 +9,9 @@ def provenances(wildcards):
     return PLAN.provenances()
 
 
-rule measured:
-    input:
-        runs=provenances,
-        code=CODE,
-    output:
-        directory(PLAN.pages / "measured"),
-    log:
-        PLAN.pages / "logs/measured.log",
-    params:
-        data=PLAN.runs_root,
-        shipped=PLAN.all_shipped(),
-    threads: workflow.cores or 1
-    shell:
-        "{PYTHON:q} -m workflow.steps measures --data {params.data:q} --output {output:q}"
-        " --jobs {threads} >{log:q} 2>&1"
-
-
 rule claims:
     input:
-        measured=rules.measured.output,
+        runs=provenances,
         code=CODE,
     output:
         PLAN.pages / "claims.html",
@@ -38,6 +21,7 @@ rule claims:
     params:
         data=PLAN.runs_root,
         results=PLAN.pages,
+        shipped=PLAN.all_shipped(),
     threads: workflow.cores or 1
     shell:
         "{PYTHON:q} -m workflow.steps claims --data {params.data:q} --results {params.results:q}"

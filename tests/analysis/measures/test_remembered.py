@@ -4,13 +4,11 @@ import os
 import shutil
 from pathlib import Path
 
-import pandas as pd
 import pytest
 
 from qdisclab.analysis.measures import table
-from qdisclab.analysis.measures.__main__ import main
 from qdisclab.analysis.measures.registry import Measure, registry_of
-from qdisclab.analysis.measures.table import MEASURED, measure_study
+from qdisclab.analysis.measures.table import measure_study
 from qdisclab.analysis.runs.dataset import RunFile, find_runs
 from qdisclab.analysis.runs.study import study_at
 from qdisclab.analysis.sources import ROOT, closure
@@ -102,20 +100,6 @@ def test_without_a_cache_runs_are_measured(data: Path, monkeypatch: pytest.Monke
     for _ in range(2):
         assert not measure_study(study_at("gbw2015"), data, jobs=1).empty
     assert len(CALLS) == 2 * len(set(CALLS))
-
-
-def test_the_tables_can_be_written_for_others(data: Path, tmp_path: Path) -> None:
-    out = tmp_path / "measured"
-    assert main(["--data", str(data), "--output", str(out), "--jobs", "1"]) == 0
-    measured = measure_study(study_at("gbw2015"), data, jobs=1)
-    written = pd.concat(
-        pd.read_parquet(path) for path in sorted((out / "gbw2015").glob("*.parquet"))
-    )
-    keys = list(MEASURED.columns)
-    assert written[keys].sort_values(keys).values.tolist() == (
-        measured[keys].sort_values(keys).values.tolist()
-    )
-    assert {path.stem for path in (out / "gbw2015").iterdir()} == set(measured["experiment"])
 
 
 def test_a_change_of_a_plot_measures_nothing_again() -> None:

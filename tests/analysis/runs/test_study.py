@@ -125,7 +125,7 @@ def test_one_folder_is_a_whole_study(mine: Path, tmp_path: Path, kernels: str) -
     figure = drawn.figures["mine/fig1"]
     assert drawn.root_of(figure) == mine / "data"
     assert len(drawn.data_files(figure)) == 2 * 6
-    files = {*drawn.code_files(figure)}
+    files = {*drawn.code["mine/fig1"]}
     assert {mine / "figures/fig1.yaml", mine / "published/seen.csv"} <= files
     assert not files & {mine / "claims.py", mine / "claims.csv"}  # no figure waits for claims
 
@@ -358,35 +358,34 @@ def test_a_figure_belongs_to_the_study_that_it_lies_in(mine: Path) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        (FIGURE.partition("parameters:")[2], "\n", "parameters: is None, not a mapping"),
+        (FIGURE.partition("parameters:")[2], "\n", "parameters: is not a mapping"),
         ("caption: What I saw.", "caption: 5", "caption: is 5, not a text"),
         ("caption: What I saw.", "caption:", "caption: is None, not a text"),
-        ("qdiscs: [pfifo_fast, codel]", "qdiscs:", "qdiscs: is None, not a list of texts"),
-        ("qdiscs: [pfifo_fast, codel]", "qdiscs: codel", "qdiscs: is 'codel', not a list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs:",
+         "parameters.qdiscs: is None, not a list of texts"),
+        ("qdiscs: [pfifo_fast, codel]", "qdiscs: codel",
+         "parameters.qdiscs: is 'codel', not a list of texts"),
         ("qdiscs: [pfifo_fast, codel]", "qdiscs: {more: [codel]}",
-         "qdiscs: has none of the experiment load"),
+         "parameters.qdiscs: has none of the experiment load"),
         ("qdiscs: [pfifo_fast, codel]", "qdiscs: {load: codel}",
-         r"qdiscs: is \{'load': 'codel'\}, not a list of texts or mapping to lists"),
-        ("eras: [modern]", "eras: [1999]", r"eras: is \[1999\], not a list of texts"),
-        ("eras: [modern]", "eras: modern", "eras: is 'modern', not a list of texts"),
-        ("ccs: [cubic]", "ccs: cubic", "ccs: is 'cubic', not a list of texts"),
-        ("link: 10/10", "link: 20", "link: is 20, not a text"),
-        ("link: 10/10", "links: 20/5", "links: is '20/5', not a list of texts"),
-        ("link: 10/10", "links: {more: [10/10]}", "links: has none of the experiment load"),
-        ("link: 10/10", "link: 10/10\n  links: {laod: [10/1]}",
-         "links: unknown experiment 'laod'. did you mean 'load'"),
-        ("link: 10/10", "link: 10/10\n  length: {laod: 20s}",
-         "length: unknown experiment 'laod'. did you mean 'load'"),
+         r"parameters.qdiscs: is \{'load': 'codel'\}, not a list of texts or mapping to lists"),
+        ("eras: [modern]", "eras: [1999]", r"parameters.eras: is \[1999\], not a list of texts"),
+        ("eras: [modern]", "eras: modern", "parameters.eras: is 'modern', not a list of texts"),
+        ("ccs: [cubic]", "ccs: cubic", "parameters.ccs: is 'cubic', not a list of texts"),
+        ("link: 10/10", "link: 20", "parameters.link: is 20, not a text"),
+        ("link: 10/10", "links: 20/5", "parameters.links: is '20/5', not a list of texts"),
+        ("link: 10/10", "links: {more: [10/10]}",
+         "parameters.links: has none of the experiment load"),
         ("parameters:", "without: [pie]\nparameters:",
-         "without: is .* not a mapping of eras to qdiscs"),
+         "without: is not a mapping"),
         ("parameters:", "without: {'2014': [pie]}\nparameters:",
-         "without: '2014' is not one of its eras"),
+         "without.2014: unknown era '2014'; valid: modern"),
         ("parameters:", "without: {modern: pie}\nparameters:",
-         "without: modern: is 'pie', not a list of texts"),
+         "without.modern: is 'pie', not a list of texts"),
         ("parameters:", "without: {modern: {load: 10/1}}\nparameters:",
-         "without: modern: is '10/1', not a list of texts"),
+         r"without.modern: is \{'load': '10/1'\}, not a list of texts or mapping to lists"),
         ("parameters:", "without: {modern: {rrul: [10/1]}}\nparameters:",
-         "without: modern: 'rrul' is not one of its experiments"),
+         "without.modern.rrul: unknown experiment 'rrul'; valid: load"),
     ],
 )  # fmt: skip
 def test_a_figure_with_values_of_another_kind_says_which(
@@ -395,8 +394,19 @@ def test_a_figure_with_values_of_another_kind_says_which(
     path = mine / "figures/fig1.yaml"
     assert old in FIGURE
     path.write_text(FIGURE.replace(old, new))
-    with pytest.raises(EmulationError, match=rf"fig1\.yaml: {message}"):
+    with pytest.raises(EmulationError, match=rf"fig1\.yaml:\d+: {message}"):
         read_figure(path)
+
+
+def test_all_that_is_wrong_with_a_figure_is_told_with_its_line(mine: Path) -> None:
+    path = mine / "figures/fig1.yaml"
+    text = FIGURE.replace("eras: [modern]", "eras: modern").replace("cubic", "1")
+    path.write_text(text.replace("title", "titel"))
+    with pytest.raises(ConfigError) as error:
+        read_figure(path)
+    assert [(of.line, of.key) for of in error.value.problems] == [
+        (1, "title"), (2, "titel"), (11, "parameters.eras"), (12, "parameters.ccs"),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize(

@@ -91,7 +91,7 @@ def test_figures_have_it_and_draw_it_apart(root: Path, ramp: Path) -> None:
     figure = read_figure(figures / "fig2b.yaml")
     cell = next(c for c in figure.cells() if c.qdisc == "ramp")
     plan = Plan({figure.name: figure}, root / "data", root / "results", None)
-    assert Path(os.environ[ownfile.VARIABLE]) in plan.code_files(figure)
+    assert Path(os.environ[ownfile.VARIABLE]) in plan.code[figure.name]
     assert Scale("smoke", qdiscs=("codel",)).has(cell)
 
 

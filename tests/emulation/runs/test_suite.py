@@ -35,12 +35,12 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_test_is_started_as_its_name_ends(here: Path) -> None:
-    found = list(cases(["tcp", "tdc/t/qdiscs/x.json", "run.sh"], "bin/pd", ("ipv4", "ipv6"), 0))
+    found = list(cases(["tcp", "tdc/t/qdiscs/x.json", "run.sh"], "bin/pd", ("ipv4", "ipv6")))
     assert [test.name for test in found[:4]] == [
         *("tcp/a-v4.pkt ipv4", "tcp/a.pkt ipv4", "tcp/a.pkt ipv6", "tcp/b/a-v6.pkt ipv6"),
     ]
     assert found[3].folder == "tcp/b"
-    assert found[3].command[:3] == ("../../bin/pd", "--send_omit_free", "--tolerance_usecs=0")
+    assert found[3].command[:2] == ("../../bin/pd", "--send_omit_free")
     assert (found[3].command[-1], "--ip_version=ipv6" in found[3].command) == ("a-v6.pkt", True)
     assert found[4:] == [
         SuiteCase("tdc/t/qdiscs/x.json", ("python3", "tdc.py", "-f", "t/qdiscs/x.json"), "tdc"),
@@ -53,7 +53,7 @@ def test_a_test_of_this_folder_and_of_one_version(here: Path) -> None:
         Path(name).write_text(text)
     Path("Makefile").write_text("TEST_INCLUDES := run.sh\n")
     Path("c-v6.pkt").touch()
-    found = list(cases(["a.pkt", "b.pkt", "c-v6.pkt"], "packetdrill", tuple(VARIANTS), None))
+    found = list(cases(["a.pkt", "b.pkt", "c-v6.pkt"], "packetdrill", tuple(VARIANTS)))
     names = [f"a.pkt {variant}" for variant in ("ipv4", "ipv6", "ipv4-mapped-ipv6")]
     assert [test.name for test in found] == [*names, "b.pkt ipv4", "c-v6.pkt ipv6"]
     assert {test.command[0] for test in found} == {"./packetdrill"}
@@ -71,7 +71,7 @@ def test_a_test_of_this_folder_and_of_one_version(here: Path) -> None:
 def test_what_is_no_test_is_refused(here: Path, path: str, message: str) -> None:
     (here / "x.json").touch()
     with pytest.raises(ConfigError, match=message):
-        list(cases([path], "pd", ("ipv4",), None))
+        list(cases([path], "pd", ("ipv4",)))
 
 
 def test_selftests_take_along_what_their_makefile_names(here: Path) -> None:

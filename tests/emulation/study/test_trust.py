@@ -294,7 +294,7 @@ def test_figures_name_what_is_of_the_study(key: str, value: str, said: str, stud
     else:
         text = text.replace('  published_values: ""', "").rstrip() + f'\n  "{key}": "{value}"\n'
     path.write_text(text)
-    with pytest.raises(DataError, match=said):
+    with pytest.raises(ConfigError, match=said):
         read_figure(path)
 
 
@@ -316,7 +316,7 @@ def test_notebooks_beside_a_folder_of_studies_are_not_its_own(tmp_path: Path) ->
     (tmp_path / "notebooks/evil.ipynb").write_text("{}")
     path = folder / "figures/latency.yaml"
     path.write_text(path.read_text().replace("notebook: rrul", "notebook: evil"))
-    with pytest.raises(DataError, match=r"names the notebook evil\.ipynb, which does not exist"):
+    with pytest.raises(ConfigError, match=r"yaml:\d+: notebook: there is no evil\.ipynb"):
         read_figure(path)
 
 
