@@ -203,14 +203,10 @@ def test_what_a_suite_cannot_do_is_refused_before_it_begins(
         "--packetdrill packetdrill: is not a file; name your build of packetdrill"
         in capsys.readouterr().err
     )
-    for option, value, text in (
-        ("--tolerance", "-5", "-5 is less than 0"),
-        ("--seed", "-1", "-1 is less than 0"),
-        ("--seed", str(2**64), f"{2**64} is no number below 2^64"),
-    ):
+    for seed in (-1, 2**64):
         with pytest.raises(SystemExit):
-            cli.main(["suite", "a.pkt", option, value])
-        assert f"argument {option}: {text}" in capsys.readouterr().err
+            cli.main(["suite", "a.pkt", "--seed", str(seed)])
+        assert f"argument --seed: {seed} is no number from 0 to 2^64" in capsys.readouterr().err
 
 
 @pytest.mark.kernel
