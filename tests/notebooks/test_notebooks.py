@@ -320,7 +320,10 @@ def test_no_data_is_an_error_that_says_so(
     assert draw(parse(arguments)) == 1
     message = capfd.readouterr().err
     assert re.search(r"no run of rrul .*100/100", message)
-    assert "Emulate the cells that the figure needs. " in message
+    assert (
+        "Emulate the cells that the figure needs: `emulate run gbw2015/rrul --link 100/100 "
+        in message
+    )
     assert not (tmp_path / "r/gbw2015/fig2a/summary.json").exists()
 
 

@@ -76,7 +76,7 @@ def test_a_command_that_goes_away_ends_its_step_alone(served: str, tmp_path: Pat
                 os.write(end.fileno(), b"#")
                 time.sleep(0.02)
         assert time.monotonic() < deadline, "the step goes on"
-    assert step("measures", "--help").returncode == 0
+    assert step("claims", "--help").returncode == 0
 
 
 @pytest.mark.parametrize("longer", [0, 1])

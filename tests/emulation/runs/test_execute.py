@@ -47,7 +47,7 @@ def guest(run: Run, monkeypatch: pytest.MonkeyPatch) -> SimpleNamespace:
         (running, "replace", lambda *_, **__: None),
         (running.provenance, "identity", lambda *_: {}),
         (running.provenance, "record", record),
-        (running.module, "build", lambda *_: None),
+        (running.module, "build", lambda *_, **__: None),
         (running.probe, "check_there", lambda *_: None),
         (running.speed, "remember", lambda *_: None),
         (type(run.traffic), "record", lambda *_: {}),
