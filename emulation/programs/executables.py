@@ -7,7 +7,6 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path, PurePosixPath
 
 from elftools.common.exceptions import ELFError
@@ -17,6 +16,7 @@ from elftools.elf.gnuversions import GNUVerDefSection, GNUVerNeedSection
 from elftools.elf.segments import InterpSegment
 
 from qdisclab.emulation.errors import MissingTool
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.programs.guest_root import COMMANDS, GuestRoot
 
 #: What pyelftools raises for bytes that no compiler has written.
@@ -53,13 +53,9 @@ def elf_of(path: Path) -> Iterator[ELFFile | None]:
             raise MissingTool(f"is a broken ELF file: {error}", str(path), _ANOTHER) from error
 
 
+@until_changed  # all runs of a campaign have the same programs and libraries
 def read_elf(path: Path) -> Elf | None:
     """Read the ELF file at `path`, or return None; raise `MissingTool` if it is broken."""
-    return _read(path, path.stat().st_mtime_ns)
-
-
-@lru_cache(256)  # all runs of a campaign have the same programs and libraries
-def _read(path: Path, changed_ns: int) -> Elf | None:
     with elf_of(path) as elf:
         return None if elf is None else _needs(elf)
 

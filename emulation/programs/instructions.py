@@ -8,7 +8,6 @@ trapped everywhere. A program that contains one need not use it.
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from pathlib import Path
 
 import capstone
@@ -16,6 +15,7 @@ from elftools.elf.constants import SH_FLAGS
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import SymbolTableSection
 
+from qdisclab.emulation.host.cache import until_changed
 from qdisclab.emulation.programs.executables import check, elf_of, read_elf
 from qdisclab.emulation.programs.guest_root import GuestRoot
 from qdisclab.emulation.programs.taken import TakenFile
@@ -67,15 +67,11 @@ def of_programs(guest: GuestRoot, commands: Iterable[str], files: Sequence[Taken
         text
         for path in dict.fromkeys(used)
         if not guest.is_of_root(path) and read_elf(path) is not None
-        for text in warnings(names.get(path, path.name), _scan(path, path.stat().st_mtime_ns))
+        for text in warnings(names.get(path, path.name), scan(path))
     ]
 
 
-@lru_cache
-def _scan(path: Path, changed_ns: int) -> tuple[Instruction, ...]:
-    return scan(path)
-
-
+@until_changed
 def scan(path: Path) -> tuple[Instruction, ...]:
     """Return the instructions of `RANDOM` and `MACHINE` in the ELF file at `path`, by name.
 
