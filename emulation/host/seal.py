@@ -9,12 +9,10 @@ the contents decide, and show what has changed.
 
 import hashlib
 import logging
-import math
 import operator
 import os
 import stat
 import tempfile
-import time
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -27,9 +25,6 @@ _log = logging.getLogger(__name__)
 
 #: Digests of `_glance` of intact folders whose seal this process cannot write.
 _accepted: dict[Path, str] = {}
-
-#: When this process last saw that a folder was intact, by `time.monotonic`.
-_checked: dict[Path, float] = {}
 
 
 def seal(folder: Path) -> None:
@@ -46,23 +41,20 @@ def note(folder: Path) -> Path:
     return folder.with_name(f"{folder.name}.seal")
 
 
-def check(folder: Path, contents: bool = False, within_s: float = 0.0) -> None:
+def check(folder: Path, contents: bool = False) -> None:
     """Raise `DamagedCache`, naming a file, if the content of `folder` is not what was sealed.
 
     With `contents` all of it is read, whatever sizes and times say. A folder without a seal is not
-    a folder of the cache and passes, and so does one that was intact less than `within_s` ago.
+    a folder of the cache and passes.
     """
-    if time.monotonic() - _checked.get(folder, -math.inf) < within_s:
-        return
     try:
         sealed_glance, *lines = note(folder).read_text().removesuffix("\n").split("\n")
     except FileNotFoundError:
         return
     except (OSError, ValueError) as error:
         raise _damaged(note(folder), "cannot be read") from error
-    began, glance = time.monotonic(), _glance(folder)
+    glance = _glance(folder)
     if not contents and glance in (sealed_glance, _accepted.get(folder)):
-        _checked[folder] = began
         return
     if (current := _contents(folder)) != lines:
         names = {line.split(" ", 3)[-1] for line in set(current) ^ set(lines)}

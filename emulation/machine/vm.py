@@ -80,9 +80,6 @@ BOOTED = frozenset({"run", "programs", "shell", "boot"})
 #: Wall seconds between two looks at the status.
 POLL_S = 0.02
 
-#: Wall seconds for which a guest's files count as looked at, as at the end of the run before it.
-LOOKED_S = 5.0
-
 #: Wall seconds between two looks at how much the guest has written: some GB at most.
 LOOK_S = 0.5
 
@@ -118,16 +115,13 @@ class Machine:
     probe: module.Module | None = None
     may_crash: bool = False
 
-    def check(self, within_s: float = 0.0) -> None:
-        """Raise `DamagedCache` if a file of the cache that is booted is not as it was made.
-
-        What was right less than `within_s` ago is not looked at again.
-        """
+    def check(self) -> None:
+        """Raise `DamagedCache` if a file of the cache that is booted is not as it was made."""
         builder.check(self.kernel)
         modules = self.modules + ((self.probe,) if self.probe else ())
         packages = (layer.path for layer in self.layers)
         for folder in (self.root, *packages, *(each.folder for each in modules)):
-            seal.check(folder, within_s=within_s)
+            seal.check(folder)
 
 
 #: How a problem in the status refers to the kernel's log.
@@ -312,7 +306,6 @@ def _run(
         )
         try:
             on_poll(process.pid)  # a short guest may end before the next line does
-            machine.check(LOOKED_S)  # while it boots; what is found after the end decides
             _watch(process, folder, begins, ending, on_step, hang_s, on_poll, machine.may_crash)
         except errors.GuestHung as hung:
             if at := crash.spins_at(process.pid, machine.kernel, folder / "console"):
