@@ -25,7 +25,7 @@ import struct
 import subprocess
 import tempfile
 import tomllib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,14 +115,6 @@ class Reach:
     builds: bool = False
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Limits of a confined process: bytes of a file that it writes, and of its address space."""
-
-    file_bytes: int
-    memory_bytes: int
-
-
 @functools.cache
 def system_calls(builds: bool = False) -> dict[str, int]:
     """Return the numbers of the system calls that a guest may make, or a process that `builds`."""
@@ -166,11 +158,11 @@ def unconfined() -> None:
     os.environ[VARIABLE] = Wall.NONE.value
 
 
-def confined(reach: Reach, limits: Limits | None = None) -> Callable[[], None]:
+def confined(reach: Reach, limits: Mapping[int, int] | None = None) -> Callable[[], None]:
     """Return a function that puts a new process behind the `wall`, as `preexec_fn` of `Popen`.
 
-    The process and its children stay there for good. The function may be called once. Raises what
-    `wall` raises.
+    The process and its children stay there for good, with these `limits` (by `resource.RLIMIT_…`).
+    The function may be called once. Raises what `wall` raises.
     """
     if (kind := wall()) is Wall.NONE:
         return lambda: None
@@ -376,11 +368,11 @@ def _become_first() -> None:
     _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
 
 
-def _limit(limits: Limits) -> None:
+def _limit(limits: Mapping[int, int]) -> None:
     # A write that is too long fails and does not kill.
     signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    wanted = {resource.RLIMIT_FSIZE: limits.file_bytes, resource.RLIMIT_AS: limits.memory_bytes}
-    for which, most in (wanted | {resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 0}).items():
+    nothing = {resource.RLIMIT_CORE: 0, resource.RLIMIT_MEMLOCK: 0}
+    for which, most in {**limits, **nothing}.items():
         hard = resource.getrlimit(which)[1]
         limit = most if hard == resource.RLIM_INFINITY else min(most, hard)
         resource.setrlimit(which, (limit, limit))

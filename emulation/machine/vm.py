@@ -291,7 +291,8 @@ def _run(
         scratch.folder(memory_folder(machine.memory_mib)) as memory,
         (folder / "console").open("wb") as console,
     ):
-        limits = confine.Limits(MOST_FILE, (machine.memory_mib << 20) + MOST_BESIDES)
+        limits = {resource.RLIMIT_FSIZE: MOST_FILE}
+        limits[resource.RLIMIT_AS] = (machine.memory_mib << 20) + MOST_BESIDES
         enter = confine.confined(_reach(machine, folder, memory), limits)
         parent = os.getpid()
         process = subprocess.Popen(

@@ -7,6 +7,7 @@ for want of a host that could be reached.
 import errno
 import os
 import re
+import resource
 import shutil
 import signal
 import subprocess
@@ -393,7 +394,7 @@ def test_a_build_of_others_sources_reaches_the_compiler_alone(
     assert (home.stat().st_mode & 0o777 == 0o777) is opened
 
 
-def run_python(code: str, reach: confine.Reach, limits: confine.Limits | None = None) -> str:
+def run_python(code: str, reach: confine.Reach, limits: dict[int, int] | None = None) -> str:
     """What Python prints of `code` behind the wall."""
     done = captured(
         [sys.executable, "-I", "-S", "-c", code],
@@ -430,9 +431,9 @@ for path in 'out/new', 'file', 'other', 'nothing/../other':
     assert run_python(code, reach).splitlines() == [
         "out/new", "file", f"other {refused}", "nothing/../other 2",
     ]  # fmt: skip
-    limits = confine.Limits(file_bytes=4096, memory_bytes=2**40)
+    limits = {resource.RLIMIT_FSIZE: 4096, resource.RLIMIT_AS: 2**40}
     assert run_python(code, reach, limits).splitlines()[:2] == ["out/new 27", "file 27"]
-    limits = confine.Limits(file_bytes=4096, memory_bytes=2**28)
+    limits[resource.RLIMIT_AS] = 2**28
     assert "MemoryError" in run_python("bytearray(2**28)", reach, limits)
 
 
