@@ -12,7 +12,6 @@ import logging
 import operator
 import os
 import stat
-import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -94,11 +93,8 @@ def remove(folder: Path) -> None:
 
 
 def _write(folder: Path, glance: str, lines: list[str]) -> None:
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix="building-") as scratch:
-        written = Path(scratch) / "seal"
-        written.write_text("\n".join([glance, *lines]) + "\n")
-        written.chmod(0o444)
-        written.replace(note(folder))
+    storage.write(note(folder), "\n".join([glance, *lines]) + "\n")
+    note(folder).chmod(0o444)
 
 
 def _damaged(path: Path, what: str) -> DamagedCache:

@@ -121,8 +121,7 @@ def _build(
             digest = packed.about["digest"]
             layer = Layer(cache / digest, digest, packed.about["packages"])
             packed.install(layer.path)
-            with storage.building(cache) as scratch:
-                layer.record(record, scratch)
+            layer.record(record)
             return layer
         with storage.building(cache) as scratch:
             debs = download(scratch)
@@ -135,7 +134,7 @@ def _build(
             rootfs.strip_set_uid(place)
             if not seal.is_intact(layer.path):  # else other names have led to the same packages
                 seal.install(place, layer.path)
-            layer.record(record, scratch)
+            layer.record(record)
     return layer
 
 

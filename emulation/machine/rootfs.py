@@ -68,12 +68,10 @@ class Unpacked:
         path = record.with_name(content["digest"])
         return cls(path, content["digest"], content["packages"]) if seal.is_intact(path) else None
 
-    def record(self, record: Path, scratch: Path) -> None:
-        """Write the file `record` for `recorded`, by way of the folder `scratch`."""
+    def record(self, record: Path) -> None:
+        """Write the file `record` for `recorded`."""
         content = {"digest": self.digest, "packages": self.packages}
-        partial = scratch / "record.json"
-        partial.write_text(json.dumps(content, indent=1, sort_keys=True) + "\n")
-        partial.rename(record)
+        storage.write(record, json.dumps(content, indent=1, sort_keys=True) + "\n")
 
 
 class RootFs(Unpacked):
@@ -135,7 +133,7 @@ def build() -> RootFs:
             RootFs(place, name, packages).check()
             root = RootFs(cache_dir("rootfs") / name, name, packages)
             seal.install(place, root.path)
-            root.record(_record(), scratch)
+            root.record(_record())
     return root
 
 

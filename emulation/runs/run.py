@@ -152,7 +152,8 @@ def execute(
             if measure is None:
                 _store(measured, target)
             _keep_log(out / "kernel.log", data / kernel_log(entries["kernel_log_sha256"]))
-            _keep_packages(root, out / "packages.json", data / guest_packages(root.digest))
+            packages = json.dumps(root.packages, indent=1, sort_keys=True) + "\n"
+            _keep(packages.encode(), out / "packages.json", data / guest_packages(root.digest))
             (out / "record.json").write_text(json.dumps(entries, indent=1, sort_keys=True) + "\n")
             _store(out / "record.json", record)
             if measure is not None:
@@ -278,17 +279,14 @@ def _measured(
 
 
 def _keep_log(log: Path, target: Path) -> None:
-    """Store the guest's kernel `log`, compressed, unless another run has left an equal one."""
-    if not target.exists():
-        packed = log.with_suffix(".log.gz")
-        packed.write_bytes(gzip.compress(log.read_bytes(), mtime=0))
-        _store(packed, target)
+    """Store the guest's kernel `log`, compressed."""
+    _keep(gzip.compress(log.read_bytes(), mtime=0), log.with_suffix(".log.gz"), target)
 
 
-def _keep_packages(root: rootfs.RootFs, scratch_file: Path, target: Path) -> None:
-    """Store what the guest was made of, unless another run has."""
+def _keep(content: bytes, scratch_file: Path, target: Path) -> None:
+    """Store what several runs share, unless another run has."""
     if not target.exists():
-        scratch_file.write_text(json.dumps(root.packages, indent=1, sort_keys=True) + "\n")
+        scratch_file.write_bytes(content)
         _store(scratch_file, target)
 
 
