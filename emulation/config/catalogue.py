@@ -501,7 +501,7 @@ def check(run: Run) -> None:
         what = f"has no host that could have the era '{run.era}' or a congestion control"
         raise ConfigError(what, where, "leave --era and --cc out")
     job.clock(run, topology)
-    if not recipe.is_series(run.kernel):
+    if run.kernel not in recipe.all_series():
         return  # what a kernel of the user's own has is not known
     topology = run.point.topology()  # without qdiscs from modules of an era
     kinds = {qdisc.kind for qdisc in topology.qdiscs() if qdisc.module is None}

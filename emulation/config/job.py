@@ -44,7 +44,7 @@ def _sysctls(run: Run, topology: Topology) -> dict[str, dict[str, str]]:
     sysctls = run.traffic.sysctls(run, topology)
     for node, own in run.rig.node_sysctls.items():
         sysctls[node] = {**sysctls.get(node, {}), **own}
-    if not recipe.is_series(run.kernel):
+    if run.kernel not in recipe.all_series():
         return sysctls
     # What a kernel lacks is an era's: it does as asked without. A rig's was refused (`catalogue`).
     return {

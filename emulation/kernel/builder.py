@@ -128,7 +128,7 @@ def check_named(name: str) -> None:
     """Raise `KernelBuildError` where `named` would neither find a kernel nor know its source."""
     if _DIGEST.fullmatch(name):
         named(name)
-    elif not recipes.is_series(name) and find(name) is None:
+    elif name not in recipes.all_series() and find(name) is None:
         raise _no_source(name)
 
 

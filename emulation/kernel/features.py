@@ -18,12 +18,12 @@ _NAMES = {"hstcp": "highspeed"}
 _ALWAYS = frozenset({"pfifo_fast", "pfifo", "pfifo_head_drop", "bfifo"})
 
 
-def lacking(series: str, kinds: Iterable[str], controls: Iterable[str]) -> list[str]:
+def lacking(series: str, kinds: Iterable[str], names: Iterable[str]) -> list[str]:
     """Return those of the kinds of qdiscs and congestion controls that a series does not have."""
     on = _options_on(series)
     absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on} - _ALWAYS
     absent -= {kind for kind in absent if kind in KINDS and KINDS[kind].linux}
-    unknown = {name for name in set(controls) - _controls(series) if not of_linux(name)}
+    unknown = {name for name in set(names).difference(controls(series)) if not of_linux(name)}
     return sorted(absent | unknown)
 
 
@@ -32,7 +32,7 @@ def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
 
     Of a kernel of the user's own nothing is known: it has what its runs ask for.
     """
-    if not recipe.is_series(series):
+    if series not in recipe.all_series():
         return []
     on = _options_on(series)
     absent = {kind for kind in kinds if f"CONFIG_NET_SCH_{kind.upper()}" not in on}
@@ -41,20 +41,16 @@ def qdisc_modules(series: str, kinds: Iterable[str]) -> list[str]:
 
 def control_modules(series: str, names: Iterable[str]) -> list[str]:
     """Return those of Linux's congestion controls that a series has as modules alone."""
-    if not recipe.is_series(series):
+    if series not in recipe.all_series():
         return []
-    return sorted(name for name in set(names) - _controls(series) if of_linux(name))
+    return sorted(name for name in set(names).difference(controls(series)) if of_linux(name))
 
 
 def controls(series: str) -> list[str]:
-    """Return the congestion controls of a series."""
-    return sorted(_controls(series))
-
-
-def _controls(series: str) -> set[str]:
+    """Return the congestion controls of a series, sorted."""
     on = (name for name in _options_on(series) if name.startswith("CONFIG_TCP_CONG_"))
     names = (name.removeprefix("CONFIG_TCP_CONG_").lower() for name in on)
-    return {"reno", *(_NAMES.get(name, name) for name in names)} - {"advanced"}
+    return sorted({"reno", *(_NAMES.get(name, name) for name in names)} - {"advanced"})
 
 
 @lru_cache(maxsize=8)

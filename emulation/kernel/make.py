@@ -215,7 +215,7 @@ def compile_tree(
         f"-j{jobs or len(os.sched_getaffinity(0))}",
         f"KCFLAGS={maps}",
         f"KAFLAGS={maps}",
-        *(use_profile(profile.path, tree, *flags) if profile else ()),
+        *(use_profile(profile, tree, *flags) if profile else ()),
         "linux",
     )
     compiled = 0

@@ -41,13 +41,14 @@ def parse_series(text: str) -> tuple[int, int]:
     return int(major), int(minor)
 
 
-def in_range(series: str, releases: str) -> bool:
+def in_range(series: str, releases: str, where: str = "") -> bool:
     """Return whether `series` is in `releases`: `FIRST..LAST`, inclusive, either may be missing.
 
-    Raises `ValueError` if `releases` is not a range.
+    Raises `KernelBuildError` if `releases`, which stands at `where`, is not a range.
     """
     if (match := _RANGE.fullmatch(releases)) is None:
-        raise ValueError(f"{releases!r} is not a range of releases, such as 6.12..6.15 or 7.2..")
+        what = f"{releases!r} is not a range of releases, such as 6.12..6.15 or 7.2.."
+        raise KernelBuildError(what, where)
     first, last = match.groups()
     return parse_series(first or series) <= parse_series(series) <= parse_series(last or series)
 
@@ -72,14 +73,6 @@ class Patch:
 
 
 @dataclass(frozen=True)
-class Profile:
-    """How often each branch of the kernel is taken, as one release of the compiler counts it."""
-
-    path: Path  # qdisc/profile/SERIES-gcc-MAJOR.tar.xz, made by `python -m workflow.train`
-    sha256: str
-
-
-@dataclass(frozen=True)
 class Origin:
     """Where the source of a series comes from."""
 
@@ -97,10 +90,12 @@ class Recipe:
     patches: tuple[Patch, ...]
     options: tuple[Option, ...]
     origin: Origin | None  # None: the user has to name a tarball
-    profiles: dict[str, Profile] = field(default_factory=dict)  # by the compiler's major release
+    #: How often each branch is taken, by the major release of the compiler that counted:
+    #: qdisc/profile/SERIES-gcc-MAJOR.tar.xz, made by `python -m workflow.train`.
+    profiles: dict[str, Path] = field(default_factory=dict)
     own: tuple[Option, ...] = ()  # those of `options` that the user asks for besides
 
-    def profile(self, compiler: str) -> Profile | None:
+    def profile(self, compiler: str) -> Path | None:
         """Return the profile for a compiler of that version, the first line of `gcc --version`."""
         return self.profiles.get(major(compiler))
 
@@ -127,12 +122,8 @@ def parse_fragment(text: str, name: str, series: str) -> list[Option]:
             todo = "write CONFIG_NAME=y, =n, a number or a quoted string, then at most a range"
             raise KernelBuildError(f"not an option: {line.strip()!r}", f"{name}:{number}", todo)
         option, value, releases = match.groups()
-        try:
-            if releases and not in_range(series, releases):
-                continue
-        except ValueError as error:
-            raise KernelBuildError(what=str(error), where=f"{name}:{number}") from error
-        options.append(Option(option, value, name))
+        if not releases or in_range(series, releases, f"{name}:{number}"):
+            options.append(Option(option, value, name))
     return options
 
 
@@ -172,10 +163,7 @@ def parse_patches(text: str, series: str, folder: Path) -> tuple[Patch, ...]:
             raise KernelBuildError(f"not a line of a series: {line.strip()!r}", where, todo)
         upstream = mark == "none"
         path = folder / words[-1]
-        try:
-            applies = in_range(series, words[0])
-        except ValueError as error:
-            raise KernelBuildError(what=str(error), where=where) from error
+        applies = in_range(series, words[0], where)
         if not upstream and not path.is_file():
             raise KernelBuildError(f"there is no {path}", where, "add the patch or drop its line")
         if applies and covered.get(path.name):
@@ -240,7 +228,7 @@ def load(series: str, config: Path | None = None) -> Recipe:
     own = [] if config is None else parse_fragment(_text(config), str(config), series)
     patches = RECIPE_DIR / "patches"
     paths = sorted((RECIPE_DIR / "profile").glob(f"{series}-gcc-*.tar.xz"))
-    profiles = {re.split(r"-gcc-|\.tar", of.name)[1]: Profile(of, sha256(of)) for of in paths}
+    profiles = {re.split(r"-gcc-|\.tar", of.name)[1]: of for of in paths}
     return Recipe(
         series=series,
         patches=parse_patches((patches / "series").read_text(), series, patches),
@@ -276,7 +264,7 @@ def inputs(recipe: Recipe, compiler: str, settings: Iterable[str]) -> dict[str, 
         "config_sha256": recipe.config_sha256,
         "compiler": compiler,
         "settings": list(settings),
-        **({PROFILE: profile.sha256} if profile else {}),
+        **({PROFILE: sha256(profile)} if profile else {}),
         **({OWN: own} if own else {}),
     }
 
@@ -295,8 +283,3 @@ def identity(source_sha256: str, ingredients: dict[str, Any]) -> str:
     patches = [patch for patch in ingredients["patches"] if not patch.get(HOST_ONLY)]
     others = {name: value for name, value in ingredients.items() if name != PROFILE}
     return digest(source_sha256, {**others, "patches": patches})
-
-
-def is_series(text: str) -> bool:
-    """Return whether `text` names a series with a source in KERNEL.toml."""
-    return text in all_series()
