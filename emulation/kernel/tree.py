@@ -13,7 +13,6 @@ import re
 import stat
 import subprocess
 import tempfile
-import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -53,7 +52,6 @@ def build(
     Files of a checkout that git ignores are left out; those that it does not track are not. Raises
     `MissingTool` and `KernelBuildError`.
     """
-    begin = time.monotonic()
     tree, cache = tree.resolve(), cache_dir("kernel")
     release = sources.release(tree)
     recipe = recipes.load(sources.series(release), config)
@@ -63,10 +61,11 @@ def build(
     with lock(cache, lambda: progress("wait for another build", 0)):
         place = cache / "trees" / _key(ingredients)
         place.mkdir(parents=True, exist_ok=True)
-        log = place / "build.log"
-        log.unlink(missing_ok=True)
-        keeping = builder.log_of_failure(log, cache / f"failed-{place.name}.log")
-        with tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch, keeping:
+        failed = cache / f"failed-{place.name}.log"
+        with (
+            tempfile.TemporaryDirectory(prefix=".build-", dir=cache) as scratch,
+            builder.log_of_failure(Path(scratch), failed) as log,
+        ):
             progress("patch", 0)
             patched = _patched(recipe, tree, Path(scratch), log)
             progress("copy", 0)
@@ -75,11 +74,9 @@ def build(
             digest = recipes.digest(about["sha256"], ingredients)
             if (kernel := builder.load(cache / digest)) is not None:
                 return kernel
-            source = place / "source"
-            result = builder.compiled(recipe, source, Path(scratch), log, jobs, progress)
+            result = builder.compiled(recipe, place / "source", log, jobs, progress)
             make.show(make.warnings(log, "../", tree), tree)
-            seconds = time.monotonic() - begin
-            content = builder.record(release, about, ingredients, result, seconds)
+            content = {"release": release, "source": about, "inputs": ingredients}
             return builder.install(result, cache / digest, content)
 
 
@@ -112,15 +109,17 @@ def _about(tree: Path) -> dict[str, Any]:
     """Return what the record of a kernel says of its source: commit, changes, new files."""
     about: dict[str, Any] = {"file": tree.name, "version": "", "known": False}
     if (tree / ".git").exists():
-        changes = _git(tree, "diff", "HEAD", "--no-ext-diff")
-        about["commit"] = _git(tree, "rev-parse", "HEAD").strip()
-        about["describe"] = _git(tree, "describe", "--always", "--tags", "--dirty").strip()
+        changes = git(tree, "diff", "HEAD", "--no-ext-diff")
+        about["commit"] = git(tree, "rev-parse", "HEAD").strip()
+        about["describe"] = git(tree, "describe", "--always", "--tags", "--dirty").strip()
         about["diff_sha256"] = hashlib.sha256(changes.encode()).hexdigest() if changes else ""
         about["untracked"] = sorted(filter(_is_used, _listed(tree, "--others")))
     return about
 
 
-def _git(tree: Path, *words: str) -> str:
+def git(tree: Path, *words: str) -> str:
+    """Return what git prints in a folder; raise `KernelBuildError` with its reason where it
+    fails."""
     result = subprocess.run(["git", "-C", tree, *words], capture_output=True, errors="replace")
     if result.returncode:
         what = (result.stderr.strip().splitlines() or ["git failed"])[0]
@@ -129,7 +128,7 @@ def _git(tree: Path, *words: str) -> str:
 
 
 def _listed(tree: Path, *which: str) -> list[str]:
-    names = _git(tree, "ls-files", "-z", "--exclude-standard", *which).split("\0")
+    names = git(tree, "ls-files", "-z", "--exclude-standard", *which).split("\0")
     return list(filter(None, names))
 
 

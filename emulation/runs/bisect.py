@@ -98,7 +98,7 @@ def test(place: Path, condition: Condition, measured: Measured, log: Path) -> St
     One that does not build, whose guest fails, or of which a run does not have the number, is
     skipped. Raises other errors.
     """
-    commit, _, subject = git(place, "log", "-1", "--format=%h %s").strip().partition(" ")
+    commit, _, subject = tree.git(place, "log", "-1", "--format=%h %s").strip().partition(" ")
     kernel, value, why = "", None, ""
     try:
         built = tree.build(place)
@@ -131,13 +131,13 @@ def search(
     ends = commits(source, good, bad)
     with worktree(source, ends["bad"]) as place:
         for name, commit in ends.items():
-            git(place, "checkout", "--quiet", "--detach", commit)
+            tree.git(place, "checkout", "--quiet", "--detach", commit)
             step = check(place)
             if step.verdict != name:
                 what = step.why or f"is {step.verdict}: {step.value:g}"
                 todo = "choose two commits that differ"
                 raise errors.ConfigError(what, f"--{name} {refs[name]}", todo)
-        git(place, "bisect", "start", *ends.values())
+        tree.git(place, "bisect", "start", *ends.values())
         words = ["git", "bisect", "run", *command]
         result = subprocess.run(words, cwd=place, stdout=subprocess.PIPE, text=True)
         _, one_of, listed = result.stdout.partition("The first bad commit could be any of:")
@@ -145,9 +145,10 @@ def search(
             names = re.findall(r"^[0-9a-f]{40}$", listed, re.MULTILINE)
             return "\n".join(["one of these, as some could not be tested:", *names])
         if "is the first bad commit" not in result.stdout:
-            raise errors.EmulationError(_last(result.stdout), "git bisect run")
+            last = "; ".join(result.stdout.strip().splitlines()[-3:])
+            raise errors.EmulationError(last or "it failed", "git bisect run")
         form = "--format=%H%n%n    %s%n%n%an, %ad"
-        return git(place, "show", "--no-patch", form, "refs/bisect/bad")
+        return tree.git(place, "show", "--no-patch", form, "refs/bisect/bad")
 
 
 def commits(source: Path, good: str, bad: str) -> dict[str, str]:
@@ -162,18 +163,13 @@ def commits(source: Path, good: str, bad: str) -> dict[str, str]:
     for name, ref in (("bad", bad), ("good", good)):
         words = ("rev-parse", "--verify", "--quiet", f"{ref}^{{commit}}")
         try:
-            ends[name] = git(source, *words).strip()
-        except errors.ConfigError:
+            ends[name] = tree.git(source, *words).strip()
+        except errors.KernelBuildError:
             raise errors.ConfigError("is not a commit", f"--{name} {ref}", "see: git log") from None
-    if not git(source, "rev-list", "--max-count=1", ends["bad"], f"^{ends['good']}"):
+    if not tree.git(source, "rev-list", "--max-count=1", ends["bad"], f"^{ends['good']}"):
         what, todo = f"is not later than --good {good}", "name the commit without the change --good"
         raise errors.ConfigError(what, f"--bad {bad}", todo)
     return ends
-
-
-def _last(*texts: str) -> str:
-    lines = [line for text in texts for line in text.strip().splitlines()[-3:]]
-    return "; ".join(lines) or "it failed"
 
 
 @contextmanager
@@ -193,7 +189,7 @@ def worktree(source: Path, commit: str) -> Iterator[Path]:
         try:
             _remove(source, place)
             add = ("worktree", "add", "--quiet", "--force", "--force", "--detach")
-            git(source, *add, str(place), commit)
+            tree.git(source, *add, str(place), commit)
             yield place
         finally:
             _remove(source, place)
@@ -204,15 +200,7 @@ def _remove(source: Path, place: Path) -> None:
     words = ["git", "-C", str(source), "worktree", "remove", "--force", "--force", str(place)]
     subprocess.run(words, capture_output=True)  # fails where there is none, or of another clone
     storage.remove(place)
-    git(source, "worktree", "prune")
-
-
-def git(place: Path, *words: str) -> str:
-    """Return what git prints in a folder; raise `ConfigError` with its reason where it fails."""
-    result = subprocess.run(["git", "-C", place, *words], capture_output=True, text=True)
-    if result.returncode:
-        raise errors.ConfigError(_last(result.stderr, result.stdout), f"git {words[0]} in {place}")
-    return result.stdout
+    tree.git(source, "worktree", "prune")
 
 
 def page(log: Path, first: str, about: dict[str, Any]) -> str:
