@@ -30,12 +30,9 @@ from qdisclab.emulation.kernel.builder import Kernel
 #: Seconds without a byte, after which a server is given up.
 PATIENCE_S = 60
 
-#: What of `kernel.json` is the same wherever a kernel is built, but for its inputs and source.
-_RECORD = ("release", "full_config_sha256", "binary_sha256")
-
 _FILE = re.compile(r"linux|config|kernel\.json|build(/(?!\.\.?(/|$))[^/\0]{1,200}){1,20}")
 _RELEASE = re.compile(r"\d+\.\d+[\w.+-]{0,40}")
-#: What a file raises that is no archive of a kernel, other than `_Unfit`.
+#: What a file raises that is no archive of a kernel.
 _BROKEN = (
     tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, LookupError, RecursionError,
     gzip.BadGzipFile, FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError,
@@ -75,7 +72,7 @@ def _add_kernel(tar: tarfile.TarFile, kernel: Kernel, place: str) -> None:
     builder.check(kernel.path)
     seal.check(folder / "build", contents=True)
     origin = {"sha256": kernel.provenance["source"]["sha256"]}
-    record = {name: kernel.provenance[name] for name in _RECORD}
+    record = {name: kernel.provenance[name] for name in ("release", *builder.FILES)}
     record |= {"inputs": kernel.provenance["inputs"], "source": origin}
     _add(tar, f"{place}kernel.json", json.dumps(record, indent=2, sort_keys=True).encode())
     paths = [folder / "linux", folder / "config"]
@@ -115,22 +112,16 @@ def fetch(place: str, expected: str | None = None, part: str = "") -> Kernel:
             what = f"has the SHA-256 {digest}, not {expected or 'one of KERNEL.toml'}"
             raise KernelBuildError(what, place, todo)
         try:
-            _unpack(archive, result, part)
-            record = _record(result)
+            _unpack(archive, result, part, place)
+            record = _record(result, place)
         except _BROKEN as error:
             # tarfile has a line about each way in which it may be packed
             words = str(error).partition(":\n")[0] or type(error).__name__
             raise _refused(place, f"not a packed kernel ({words})") from error
-        except _Unfit as error:
-            raise _refused(place, str(error)) from error
         record["fetched"] = {"from": place, "sha256": digest}
         place_in_cache = cache / recipes.digest(record["source"]["sha256"], record["inputs"])
         with lock(cache):
             return builder.load(place_in_cache) or builder.install(result, place_in_cache, record)
-
-
-class _Unfit(Exception):
-    """An archive is broken, or its kernel is not the one that is wanted."""
 
 
 def _refused(place: str, what: str) -> KernelBuildError:
@@ -155,7 +146,7 @@ def _copy(place: str, target: Path) -> None:
         ) from error
 
 
-def _unpack(archive: Path, result: Path, part: str) -> None:
+def _unpack(archive: Path, result: Path, part: str, place: str) -> None:
     """Unpack what is below `part` of `archive` into the new folder `result`: files of a kernel, and
     nothing else.
 
@@ -167,9 +158,9 @@ def _unpack(archive: Path, result: Path, part: str) -> None:
                 continue
             name, inner = ascii(member.name)[:80], member.name.removeprefix(part)
             if member.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or member.issparse():
-                raise _Unfit(f"has {name}, which is not a regular file")
+                raise _refused(place, f"has {name}, which is not a regular file")
             if not _FILE.fullmatch(inner):
-                raise _Unfit(f"has {name}, which is not a file of a kernel")
+                raise _refused(place, f"has {name}, which is not a file of a kernel")
             path = result / inner
             path.parent.mkdir(parents=True, exist_ok=True)
             content = tar.extractfile(member)
@@ -179,7 +170,7 @@ def _unpack(archive: Path, result: Path, part: str) -> None:
             path.chmod(0o755 if member.mode & 0o100 else 0o644)
 
 
-def _record(result: Path) -> dict[str, Any]:
+def _record(result: Path, place: str) -> dict[str, Any]:
     """Return the content of `kernel.json` in `result`, every entry of it checked."""
     content = json.loads((result / "kernel.json").read_text())
     try:
@@ -191,15 +182,15 @@ def _record(result: Path) -> dict[str, Any]:
         wanted = recipes.inputs(recipe, compiler, make.SETTINGS)
         differ = sorted(name for name in {*inputs, *wanted} if inputs.get(name) != wanted.get(name))
     except (AttributeError, TypeError) as error:
-        raise _Unfit(f"no record of a kernel ({error})") from error
+        raise _refused(place, f"no record of a kernel ({error})") from error
     if differ:
-        raise _Unfit(f"a kernel of another recipe: different {' and '.join(map(str, differ))}")
+        raise _refused(place, f"a kernel of another recipe: different {' and '.join(differ)}")
     if origin not in locked:
-        raise _Unfit("a kernel of a source that LOCK.toml does not list")
+        raise _refused(place, "a kernel of a source that LOCK.toml does not list")
     if not (_RELEASE.fullmatch(release) and release.startswith(f"{series}.")):
-        raise _Unfit(f"a kernel of {series} that calls itself {ascii(release)[:80]}")
-    for name, file in (("binary_sha256", "linux"), ("full_config_sha256", "config")):
+        raise _refused(place, f"a kernel of {series} that calls itself {ascii(release)[:80]}")
+    for name, file in builder.FILES.items():
         if content[name] != sha256(result / file):
-            raise _Unfit(f"a kernel whose {file} is not what was built")
+            raise _refused(place, f"a kernel whose {file} is not what was built")
     source = {"file": "", "version": locked[origin], "sha256": origin, "known": True}
-    return {**{name: content[name] for name in _RECORD}, "inputs": wanted, "source": source}
+    return {"release": release, "inputs": wanted, "source": source}

@@ -9,9 +9,8 @@ import json
 import re
 import shutil
 import tempfile
-import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -31,6 +30,9 @@ MODULES = ("CONFIG_MODULES", "y")
 
 #: What the record of a kernel says of the checkout that it was made of.
 _OF_TREE = ("commit", "describe", "diff_sha256", "untracked")
+
+#: What `kernel.json` has of files of the kernel: digest -> file.
+FILES = {"full_config_sha256": "config", "binary_sha256": "linux"}
 
 _DIGEST = re.compile(r"[0-9a-f]{16}")
 
@@ -88,11 +90,9 @@ def _is_whole(kernel: Kernel) -> bool:
 
 def check(binary: Path) -> None:
     """Raise `DamagedCache` if `binary` is a kernel of the cache and not the one that was built."""
-    with suppress(OSError, ValueError, KeyError):  # not a kernel of the cache
-        built = json.loads(binary.with_name("kernel.json").read_text())["binary_sha256"]
-        if sha256(binary) != built:
-            todo = "run it again: it is then built again"
-            raise DamagedCache("is not as it was built", str(binary), todo)
+    if (kernel := _recorded(binary.parent)) and not _is_whole(kernel):
+        todo = "run it again: it is then built again"
+        raise DamagedCache("is not as it was built", str(binary), todo)
 
 
 def kernels() -> tuple[Kernel, ...]:
@@ -226,7 +226,6 @@ def _build(
     progress: Progress,
     keep_source: bool,
 ) -> Kernel:
-    begin = time.monotonic()
     progress("unpack", 0)
     tree = sources.unpack(source, scratch)
     release = sources.release(tree)
@@ -236,42 +235,41 @@ def _build(
         raise KernelBuildError(what, str(source.path), todo)
     ingredients = recipes.inputs(recipe, make.compiler_version() or "", make.SETTINGS)
     digest = recipes.digest(source.sha256, ingredients)
-    log = scratch / "build.log"
-    with log_of_failure(log, cache / f"failed-{digest}.log"):
+    with log_of_failure(scratch, cache / f"failed-{digest}.log") as log:
         progress("patch", 0)
         make.apply_patches(recipe, tree, log)
-        result = compiled(recipe, tree, scratch, log, jobs, progress)
+        result = compiled(recipe, tree, log, jobs, progress)
     about: dict[str, Any] = {"file": source.path.name, "version": source.version}
     about |= {"sha256": source.sha256, "known": source.known}
     if keep_source:
         shutil.rmtree(tree / "build")
         tree.rename(result / "source")
-    seconds = time.monotonic() - begin
-    return install(result, cache / digest, record(release, about, ingredients, result, seconds))
+    content = {"release": release, "source": about, "inputs": ingredients}
+    return install(result, cache / digest, content)
 
 
 @contextmanager
-def log_of_failure(log: Path, copy: Path) -> Iterator[None]:
-    """Keep the `log` of a build that fails as `copy`, which the error then names."""
+def log_of_failure(scratch: Path, copy: Path) -> Iterator[Path]:
+    """Yield the log of a build in `scratch`, kept where it fails as `copy`, which the error then
+    names."""
+    log = scratch / "build.log"
     try:
-        yield
+        yield log
     except KernelBuildError as error:
         if log.exists():
             shutil.copy(log, copy)
             error.where = str(copy)
-            error.args = (error.what, error.where, error.todo)
         raise
     copy.unlink(missing_ok=True)
 
 
-def compiled(
-    recipe: Recipe, tree: Path, scratch: Path, log: Path, jobs: int | None, progress: Progress
-) -> Path:
-    """Configure and compile the patched `tree`; return a folder in `scratch` with what is kept."""
+def compiled(recipe: Recipe, tree: Path, log: Path, jobs: int | None, progress: Progress) -> Path:
+    """Configure and compile the patched `tree`; return a folder beside the `log` with what is
+    kept."""
     progress("configure", 0)
     make.configure(recipe, tree, log)
     make.compile_tree(recipe, tree, log, jobs, progress)
-    result = scratch / "result"
+    result = log.with_name("result")
     result.mkdir()
     if any((option.name, option.value) == MODULES for option in recipe.options):
         make.keep_for_modules(tree, result / "build", log)
@@ -281,22 +279,13 @@ def compiled(
     return result
 
 
-def record(
-    release: str, source: dict[str, Any], inputs: dict[str, Any], result: Path, seconds: float
-) -> dict[str, Any]:
-    """Return the content of `kernel.json` for the folder of `compiled`."""
-    return {
-        "release": release,
-        "source": source,
-        "inputs": inputs,
-        "full_config_sha256": sha256(result / "config"),
-        "binary_sha256": sha256(result / "linux"),
-        "build_seconds": round(seconds, 1),
-    }
-
-
 def install(result: Path, place: Path, provenance: dict[str, Any]) -> Kernel:
-    """Seal the folder `result`, move it to `place`, whole, and return the kernel there."""
+    """Seal the folder `result`, move it to `place`, whole, and return the kernel there.
+
+    `kernel.json` has its `provenance` and the digests of its files.
+    """
+    for name, file in FILES.items():
+        provenance[name] = sha256(result / file)
     (result / "kernel.json").write_text(json.dumps(provenance, indent=2) + "\n")
     for path in result.iterdir():
         if path.is_file():

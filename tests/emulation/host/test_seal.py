@@ -1,5 +1,6 @@
 """Tests of the seals of the cache's folders: whatever changes in one is found and named."""
 
+import json
 import logging
 import os
 import shutil
@@ -159,7 +160,8 @@ def test_a_machine_boots_nothing_that_has_changed(folder: Path, tmp_path: Path) 
     binary.parent.mkdir()
     binary.write_text("kernel")
     digest = sha256(binary)
-    binary.with_name("kernel.json").write_text(f'{{"binary_sha256": "{digest}"}}')
+    about = {"release": "6.12.7", "inputs": {"series": "6.12"}, "binary_sha256": digest}
+    binary.with_name("kernel.json").write_text(json.dumps(about))
     fine = tmp_path / "fine"
     fine.mkdir()
     (fine / "x.ko").touch()
