@@ -9,11 +9,10 @@ kinds have a plugin and no module.
 """
 
 import hashlib
-import json
 import re
 import shutil
 import tempfile
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -88,12 +87,7 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
     if cached := _find(cache / digest, folder):
         return cached
     if (packed := bundle.entry("module", digest)) is not None:
-        with lock(cache):
-            if _find(cache / digest, folder) is None:
-                packed.install(cache / digest)
-        module = _find(cache / digest, folder)
-        assert module is not None
-        return module
+        return _install(packed.install, cache / digest, folder)
     tree = kernel.path.parent / "build"
     if not tree.is_dir():
         what = "this kernel has no files to build modules against"
@@ -114,18 +108,25 @@ def build(kernel: Kernel, folder: Path, cache: Path | None = None, is_ours: bool
         warnings = make.warnings(Path(scratch) / "build.log", f"{place}/", folder)
         for plugin in plugins:
             warnings += make.warnings(plugin.with_suffix(".log"), "", folder)
-        digests = {path.name: sha256(path) for path in sources}
-        record = {"kernel": kernel.digest, "sources": digests}
-        (place / "module.json").write_text(json.dumps(record, indent=1, sort_keys=True) + "\n")
         for path in place.iterdir():
-            if path not in (*built, place / "module.json", *plugins):
+            if path not in (*built, *plugins):
                 shutil.rmtree(path) if path.is_dir() else path.unlink()
-        with lock(cache):
-            if _find(cache / digest, folder) is None:  # another process may have been faster
-                seal.install(place, cache / digest)
-                make.show([] if is_ours else warnings, folder)
+
+        def install(target: Path) -> None:
+            seal.install(place, target)
+            make.show([] if is_ours else warnings, folder)
+
+        module = _install(install, cache / digest, folder)
     failed_log.unlink(missing_ok=True)
-    module = _find(cache / digest, folder)
+    return module
+
+
+def _install(install: Callable[[Path], None], place: Path, folder: Path) -> Module:
+    """Return the module of `folder` that `install` brings to its `place` in the cache."""
+    with lock(place.parent):
+        if _find(place, folder) is None:  # another process may have been faster
+            install(place)
+    module = _find(place, folder)
     assert module is not None
     return module
 
