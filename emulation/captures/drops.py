@@ -3,7 +3,7 @@
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import chain, groupby
+from itertools import chain, groupby, pairwise
 from math import ceil
 from statistics import fmean, median
 from typing import Any
@@ -148,28 +148,20 @@ def _before(a: int, b: int) -> bool:
     return a != b and (b - a) % 2**32 < 2**31
 
 
-def events(dropped_ns: list[int], base_rtt_ns: int) -> int:
-    """Count the groups of drops, each no longer than a base round trip."""
+def events(dropped_ns: list[int], round_trip_ns: float) -> int:
+    """Count the groups of drops, each no longer than a round trip."""
     count, first = 0, None
     for time_ns in dropped_ns:
-        if first is None or time_ns - first > base_rtt_ns:
+        if first is None or time_ns - first > round_trip_ns:
             count, first = count + 1, time_ns
     return count
 
 
 def first_series(dropped_ns: list[int], round_trip_ns: float) -> int:
-    """Count the congestion events from the first drop until RECOVERY round trips pass without one.
-
-    Drops within a round trip are one event.
-    """
-    count, first, last = 0, 0, None
-    for time_ns in dropped_ns:
-        if last is not None and time_ns - last > RECOVERY * round_trip_ns:
-            break
-        if last is None or time_ns - first > round_trip_ns:
-            count, first = count + 1, time_ns
-        last = time_ns
-    return count
+    """Count the `events` from the first drop until RECOVERY round trips pass without one."""
+    pauses = (later - earlier for earlier, later in pairwise(dropped_ns))
+    ends = (at for at, pause in enumerate(pauses, 1) if pause > RECOVERY * round_trip_ns)
+    return events(dropped_ns[: next(ends, None)], round_trip_ns)
 
 
 def behind(waits: list[tuple[int, int]], full_ns: list[int]) -> float:
