@@ -12,17 +12,16 @@ of its own. It should have a cpuset as well, which is respected; without a cpuse
 that idles most by /proc/stat, which covers the whole machine.
 """
 
+import multiprocessing
 import os
 import random
 import socket
-import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from qdisclab.emulation.host import facts
+from qdisclab.emulation.host import facts, pool
 
 #: Seconds for which the idle time of CPUs is observed: five ticks of the accounting.
 LOOK_S = 0.05
@@ -73,24 +72,22 @@ def _idle(stat: Path) -> dict[int, int]:
 
 @contextmanager
 def hogs() -> Iterator[None]:
-    """Keep each CPU that this process may use busy with two processes that compute all the time.
-
-    They end with this process, however that ends: their standard input is closed then.
-    """
-    code = (
-        "import os, select, sys\n"
-        "os.sched_setaffinity(0, {int(sys.argv[1])})\n"
-        "while not select.select([0], [], [], 0)[0]:\n"
-        "    sum(range(100000))\n"
-    )
-    processes = [
-        subprocess.Popen([sys.executable, "-c", code, str(cpu)], stdin=subprocess.PIPE)
-        for cpu in sorted(os.sched_getaffinity(0)) * 2
-    ]
+    """Keep each CPU that this process may use busy with two processes that compute all the time."""
+    cpus = sorted(os.sched_getaffinity(0)) * 2
+    fork = multiprocessing.get_context("fork")
+    burning = [fork.Process(target=_burn, args=(cpu, os.getpid())) for cpu in cpus]
+    for process in burning:
+        process.start()
     try:
         yield
     finally:
-        for process in processes:
+        for process in burning:
             process.kill()
-        for process in processes:
-            process.communicate()
+            process.join()
+
+
+def _burn(cpu: int, parent: int) -> None:
+    pool.follow(parent)
+    os.sched_setaffinity(0, {cpu})
+    while True:
+        pass
