@@ -4,9 +4,10 @@ import hashlib
 import json
 import os
 import stat
-import sys
 from pathlib import Path
 from typing import Any, Self
+
+from pydantic import BaseModel, FiniteFloat, ValidationError
 
 from qdisclab.emulation.errors import GuestFailure
 
@@ -18,6 +19,15 @@ MOST = 16 << 20
 
 #: Steps after which no other comes.
 LAST = ("done", "failed")
+
+
+class _Step(BaseModel, strict=True):
+    """What every step has; most have more."""
+
+    step: str
+    virtual_s: FiniteFloat
+    cause: str = ""
+    problems: list[str] = []
 
 
 class Status:
@@ -92,8 +102,10 @@ class Status:
             step: dict[str, Any] = json.loads(line)
         except (ValueError, RecursionError):
             raise self._bad(f"has a line that is not JSON: {_short(line)}") from None
-        if not _is_step(step):
-            raise self._bad(f"has a line that is not a step: {_short(line)}")
+        try:
+            _Step.model_validate(step)
+        except ValidationError:
+            raise self._bad(f"has a line that is not a step: {_short(line)}") from None
         if self._last["step"] in LAST:
             raise self._bad(f"goes on after '{self._last['step']}'")
         if step["virtual_s"] < self._last["virtual_s"]:
@@ -105,21 +117,6 @@ class Status:
     def _bad(self, what: str) -> GuestFailure:
         after = f"after step '{self._last['step']}'"
         return GuestFailure(f"the status {what}", after, "a program in the guest wrote into it")
-
-
-def _is_step(step: Any) -> bool:
-    """Return whether `step` has what every step has, in the right types."""
-    if not isinstance(step, dict) or not isinstance(step.get("step"), str):
-        return False
-    time, problems = step.get("virtual_s"), step.get("problems", [])
-    return (
-        isinstance(time, int | float)
-        and not isinstance(time, bool)
-        and abs(time) <= sys.float_info.max  # no infinity, no NaN, no huge integer
-        and isinstance(step.get("cause", ""), str)
-        and isinstance(problems, list)
-        and all(isinstance(problem, str) for problem in problems)
-    )
 
 
 def _short(line: bytes) -> str:
