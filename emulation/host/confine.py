@@ -229,10 +229,10 @@ def libraries(program: Path) -> tuple[tuple[Path, ...], tuple[Path, ...]]:
     return tuple(map(Path, loader)), tuple(map(Path, libraries))
 
 
-def _check(result: int) -> int:
+def _check(result: int, file: str | None = None) -> int:
     if result < 0:
         number = ctypes.get_errno()
-        raise OSError(number, os.strerror(number))
+        raise OSError(number, os.strerror(number), file)
     return result
 
 
@@ -345,9 +345,7 @@ def _mount(
     source: str | None, target: str, kind: str | None, flags: int, data: str | None = None
 ) -> None:
     words = [None if word is None else word.encode() for word in (source, target, kind, data)]
-    if _libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]):
-        number = ctypes.get_errno()
-        raise OSError(number, f"{os.strerror(number)}: {source}", target)
+    _check(_libc.mount(*words[:3], ctypes.c_ulong(flags), words[3]), target)
 
 
 def _become_first() -> None:

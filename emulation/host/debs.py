@@ -103,10 +103,8 @@ class Sources:
 
     def _in_place(self, deb: Deb) -> Iterator[str]:
         if self.place:
-            web = _ADDRESS.match(self.place)
-            place = self.place.rstrip("/") if web else Path(self.place).absolute().as_uri()
             for name in dict.fromkeys((deb.file, Path(deb.path).name or deb.file)):
-                yield f"{place}/{quote(name)}"
+                yield f"{address(self.place).rstrip('/')}/{quote(name)}"
 
     def _first(self, folder: Path, deb: Deb, addresses: Iterator[str]) -> bool:
         """Download `deb` from the first address that has it; return whether one did."""
@@ -161,6 +159,11 @@ class Sources:
                 yield answer
             except HTTPException as error:
                 raise ConnectionError(str(error)) from error
+
+
+def address(place: str) -> str:
+    """Return the address of `place`, a path or an address."""
+    return place if _ADDRESS.match(place) else Path(place).absolute().as_uri()
 
 
 def _copy(source: IO[bytes], target: Path) -> str:

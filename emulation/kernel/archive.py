@@ -23,6 +23,7 @@ from typing import Any, BinaryIO, cast
 from qdisclab.emulation.errors import KernelBuildError
 from qdisclab.emulation.host import bundle, seal, storage
 from qdisclab.emulation.host.cache import cache_dir, lock
+from qdisclab.emulation.host.debs import address
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.kernel import builder, make, recipe as recipes
 from qdisclab.emulation.kernel.builder import Kernel
@@ -37,8 +38,6 @@ _BROKEN = (
     tarfile.TarError, EOFError, zlib.error, lzma.LZMAError, ValueError, LookupError, RecursionError,
     gzip.BadGzipFile, FileExistsError, FileNotFoundError, IsADirectoryError, NotADirectoryError,
 )  # fmt: skip
-
-_ADDRESS = re.compile(r"https?://", re.IGNORECASE)
 
 
 def pack(kernel: Kernel, file: Path, *others: Kernel) -> str:
@@ -132,8 +131,7 @@ def _refused(place: str, what: str) -> KernelBuildError:
 def _copy(place: str, target: Path) -> None:
     """Copy a path or an address into the new file `target`."""
     try:
-        address = place if _ADDRESS.match(place) else Path(place).absolute().as_uri()
-        opened = urllib.request.urlopen(address, timeout=PATIENCE_S)
+        opened = urllib.request.urlopen(address(place), timeout=PATIENCE_S)
         with opened, target.open("wb") as file:
             shutil.copyfileobj(opened, file)
     except (OSError, ValueError, HTTPException) as error:

@@ -170,17 +170,14 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
         before = json.loads(memory.read_text())
     except (OSError, ValueError):
         before = {"tree": "", "states": {}, "patched": []}
-    same_tree = before["tree"] == str(tree)
-    old: States = before["states"]
+    old: States = before["states"] if before["tree"] == str(tree) else {}
     new: States = {}
     total = hashlib.sha256()
     for name in names:
         about = (tree / name).lstat()
         state = [about.st_mode, about.st_size, about.st_mtime_ns, about.st_ctime_ns]
-        if same_tree and name in old and old[name][0] == state:
+        if name in old and old[name][0] == state and name not in before["patched"]:
             new[name] = old[name]
-            if name in before["patched"] and name not in patched:
-                _write_if_other(source / name, _content(tree / name), about.st_mode)
         else:
             content = _content(tree / name)
             new[name] = (state, hashlib.sha256(content).hexdigest())
@@ -189,7 +186,7 @@ def _update(tree: Path, names: list[str], place: Path, patched: dict[str, bytes]
         total.update(f"{name}\0{about.st_mode & 0o170100:o}\0{new[name][1]}\n".encode())
     for name, content in patched.items():
         _write_if_other(source / name, content, new[name][0][0] if name in new else _PLAIN)
-    for name in {*old, *before["patched"]} - {*new, *patched}:
+    for name in {*before["states"], *before["patched"]} - {*new, *patched}:
         (source / name).unlink(missing_ok=True)
     memory.write_text(json.dumps({"tree": str(tree), "states": new, "patched": sorted(patched)}))
     return total.hexdigest()
