@@ -33,8 +33,9 @@ with open(f'/job/modules/{name}', 'rb') as file:
 def run_script(script: str, place: Path, series: str | None = None, **machine: Any) -> vm.Ending:
     """Have a guest with a kernel of that series do the script, in `place`."""
     built, root = kernel.build(series=series), rootfs.build()
-    vm.prepare(place, root.path, {"work": "script"}, script=script)
-    return vm.run(vm.Machine(built.path, root.path, seed=1, **machine), place)
+    booted = vm.Machine(built.path, root.path, seed=1, **machine)
+    vm.prepare(place, booted, {"work": "script"}, script=script)
+    return vm.run(booted, place)
 
 
 def load_module(series: str, source: str, place: Path) -> vm.Ending:
@@ -46,5 +47,6 @@ def load_module(series: str, source: str, place: Path) -> vm.Ending:
     (code / "Kbuild").write_text("obj-m := tested.o\n")
     (code / "tested.c").write_text(source)
     tested = module.build(built, code, place)
-    vm.prepare(folder, root.path, {"work": "script"}, [tested], script=LOAD)
-    return vm.run(vm.Machine(built.path, root.path, 1), folder)
+    machine = vm.Machine(built.path, root.path, 1, modules=(tested,))
+    vm.prepare(folder, machine, {"work": "script"}, script=LOAD)
+    return vm.run(machine, folder)

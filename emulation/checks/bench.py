@@ -214,7 +214,7 @@ def guest(scenario: Scenario, seed: int, length_s: float, built: Kernel, root: R
     machine = vm.Machine(built.path, root.path, run.random, run.memory_mib, modules=modules)
     with scratch.folder() as folder:
         if not scenario.link:
-            vm.prepare(folder, root.path, {"work": "boot"})
+            vm.prepare(folder, machine, {"work": "boot"})
         watch = Watch()
         if scenario.link:
             ending = boot(run, machine, folder, watch.step, on_poll=watch.poll)

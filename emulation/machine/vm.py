@@ -27,7 +27,7 @@ from qdisclab.emulation.host import confine, cpus, pool, scratch, seal, storage
 from qdisclab.emulation.host.scratch import check, read_text, tame
 from qdisclab.emulation.kernel import builder, module
 from qdisclab.emulation.machine import busy, crash, guestcode
-from qdisclab.emulation.machine.layer import Layer
+from qdisclab.emulation.machine.layer import Layer, names
 from qdisclab.emulation.machine.patience import Patience
 from qdisclab.emulation.machine.status import Status
 
@@ -115,12 +115,16 @@ class Machine:
     probe: module.Module | None = None
     may_crash: bool = False
 
+    @property
+    def loaded(self) -> tuple[module.Module, ...]:
+        """Return all modules that its kernel loads."""
+        return self.modules + ((self.probe,) if self.probe else ())
+
     def check(self) -> None:
         """Raise `DamagedCache` if a file of the cache that is booted is not as it was made."""
         builder.check(self.kernel)
-        modules = self.modules + ((self.probe,) if self.probe else ())
         packages = (layer.path for layer in self.layers)
-        for folder in (self.root, *packages, *(each.folder for each in modules)):
+        for folder in (self.root, *packages, *(each.folder for each in self.loaded)):
             seal.check(folder)
 
 
@@ -169,34 +173,34 @@ class Ending:
 
 def prepare(
     folder: Path,
-    root: Path,
+    machine: Machine,
     job: dict[str, Any],
-    modules: Iterable[module.Module] = (),
     script: str | None = None,
     files: Iterable[tuple[str, Path]] = (),
-    layers: Iterable[Path] = (),
 ) -> None:
-    """Lay out the scratch `folder` of a guest: its root, its job and the code that does the job.
+    """Lay out the scratch `folder` of a guest: what it boots, its job and the code that does it.
 
     `script`: the Python program of a job whose work is `script`; `files`: (name in the guest, path)
-    of each file for its programs; `layers`: the folders that the job's `layers` name.
+    of each file for its programs.
     """
     if files or "programs" in job.get("traffic", {}):
         confine.require()
-    (folder / "root").symlink_to(root.resolve())  # hostfs follows one link and no more
+    (folder / "root").symlink_to(machine.root.resolve())  # hostfs follows one link and no more
     (folder / "uml").mkdir()
     (folder / "job" / "guest").mkdir(parents=True)
+    layers = dict(zip(names(machine.layers), machine.layers, strict=True))
+    job = {**job, "layers": list(layers)} if layers else job
     for name, content in guestcode.files(job).items():
         (folder / "job" / "guest" / name).write_bytes(content)
-    module.put(modules, folder / "job")
+    module.put(machine.loaded, folder / "job")
     if script is not None:
         (folder / "job" / "script.py").write_text(script)
     for name, source in files:
         place = folder / "job" / "files" / name
         place.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(source, place)
-    for name, layer in zip(job.get("layers", ()), layers, strict=True):
-        (folder / name).symlink_to(layer.resolve())
+    for name, layer in layers.items():
+        (folder / name).symlink_to(layer.path.resolve())
     (folder / "job" / "out").mkdir()
     (folder / "job" / "status").touch()  # the guest writes to it and cannot put a link there
     (folder / "job" / "job.json").write_text(json.dumps(job, sort_keys=True, indent=1))

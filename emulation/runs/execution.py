@@ -183,8 +183,7 @@ def execute(
     with scratch.folder() as folder:
         try:
             files = [(file.path, file.source) for file in wanted.files]
-            layers = [layer.path for layer in wanted.layers]
-            vm.prepare(folder, root.path, job, modules, files=files, layers=layers)
+            vm.prepare(folder, machine, job, files=files)
             ending = vm.run(machine, folder, hang_s=hang_s)
             ending.check()
             out = folder / "job" / "out"

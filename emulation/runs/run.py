@@ -217,14 +217,9 @@ def boot(
     job = job_of(run)
     if raw:
         job["traffic"]["raw"] = True
-    if machine.layers:
-        job["layers"] = layer.names(machine.layers)
-    files, layers = run.traffic.sources(), [of.path for of in machine.layers]
-    modules = machine.modules
     if machine.probe:
         job["probes"] = probe.LIBRARY
-        modules += (machine.probe,)
-    vm.prepare(folder, machine.root, job, modules, files=files, layers=layers)
+    vm.prepare(folder, machine, job, files=run.traffic.sources())
     if machine.probe:
         (folder / "job" / probe.PLACES).write_bytes(probe.for_module(probes, run))
     ending = vm.run(machine, folder, on_step, on_poll=on_poll)

@@ -13,7 +13,7 @@ from qdisclab.emulation.config.job import job_of, modules_of
 from qdisclab.emulation.host import scratch
 from qdisclab.emulation.kernel import Kernel, module
 from qdisclab.emulation.machine import rootfs, vm
-from qdisclab.emulation.machine.layer import Layer, names
+from qdisclab.emulation.machine.layer import Layer
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.study import trust
 
@@ -30,13 +30,12 @@ def interact(run: Run, kernel: Kernel, root: rootfs.RootFs, layers: tuple[Layer,
 
     The guest's clock follows the host's, since virtual time would not wait for somebody who types.
     """
-    booted = (kernel.path, root.path, run.random, run.memory_mib)
-    machine = vm.Machine(*booted, layers=layers, terminal=True)
-    shell_job = {**job(run), **({"layers": names(layers)} if layers else {})}
     trust.require(run.experiment.folder)
-    modules = module.needed(kernel, shell_job, modules_of(run))
+    shell, booted = job(run), (kernel.path, root.path, run.random, run.memory_mib)
+    modules = module.needed(kernel, shell, modules_of(run))
+    machine = vm.Machine(*booted, terminal=True, modules=modules, layers=layers)
     with scratch.folder() as folder, _raw_terminal():
-        vm.prepare(folder, root.path, shell_job, modules, layers=[layer.path for layer in layers])
+        vm.prepare(folder, machine, shell)
         return _exit_status(vm.run(machine, folder, hang_s=math.inf))
 
 

@@ -173,7 +173,8 @@ def lay_out(folder: Path, run: Run, conditions: Conditions, stage: Stage) -> Non
     job = job_of(run)
     modules = module.needed(stage.kernel, job, modules_of(run))
     place = Path("/guest") if conditions.container else root
-    vm.prepare(folder, place, job, modules, files=run.traffic.sources())
+    machine = vm.Machine(stage.kernel.path, place, run.random, modules=modules)
+    vm.prepare(folder, machine, job, files=run.traffic.sources())
     for path in (folder, *folder.rglob("*")):
         if not path.is_symlink():
             path.chmod(path.stat().st_mode & ~conditions.umask)

@@ -60,8 +60,9 @@ def boot(run: Run, folder: Path, *steps: tuple[str | float, ...]) -> list[dict[s
     root = rootfs.build()
     job = job_of(run)
     job |= {"work": "script", "uses": ["rig", "web"]}
-    vm.prepare(folder, root.path, job, script=WORK.replace("STEPS", repr(steps)))
-    return vm.run(vm.Machine(kernel.build().path, root.path, seed=run.seed), folder).steps
+    machine = vm.Machine(kernel.build().path, root.path, seed=run.seed)
+    vm.prepare(folder, machine, job, script=WORK.replace("STEPS", repr(steps)))
+    return vm.run(machine, folder).steps
 
 
 def ran(steps: list[dict[str, Any]]) -> list[dict[str, Any]]:

@@ -208,11 +208,12 @@ def test_a_module_reaches_nothing_of_the_host(
     (source / "Kbuild").write_text("obj-m := hostile.o\n")
     (source / "hostile.c").write_text(SOURCE.replace("TRIES", "\n".join(lines)))
     hostile = module.build(built, source, tmp_path)
-    vm.prepare(folder, root.path, {"work": "script"}, [hostile], script=LOAD)
+    machine = vm.Machine(binary, root.path, 1, modules=(hostile,))
+    vm.prepare(folder, machine, {"work": "script"}, script=LOAD)
     (folder / "layer").symlink_to(layer)
     if wall == "none":
         monkeypatch.setattr(vm, "tame", lambda folder: None)
-    ending = vm.run(vm.Machine(binary, root.path, 1), folder)
+    ending = vm.run(machine, folder)
     assert ending.step("loaded")["error"] == 0
     log = (folder / "job/out/kernel.log").read_text()
     found = {name: int(text) for name, text in re.findall(r"wall:([^:]+):(-?\d+)", log)}
@@ -317,7 +318,8 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
     (home / "secret").write_text("secret")
     options = {option.replace("HOME", str(home)): number for option, number in MOUNTS.items()}
     script = TRIES.format(options=list(options), home=home, walled=wall != "none")
-    vm.prepare(folder, root.path, {"work": "script"}, script=script)
+    machine = vm.Machine(built.path, root.path, 1)
+    vm.prepare(folder, machine, {"work": "script"}, script=script)
     looked: dict[str, str] = {}
 
     def look(pid: int) -> None:
@@ -338,7 +340,7 @@ def test_root_of_a_guest_reaches_nothing_of_the_host(
     monkeypatch.setenv("SECRET_TOKEN", "secret")
     with (home / "secret").open() as inherited:
         os.set_inheritable(inherited.fileno(), True)
-        ending = vm.run(vm.Machine(built.path, root.path, 1), folder, on_poll=look)
+        ending = vm.run(machine, folder, on_poll=look)
     mounted = {step["option"]: step["error"] for step in ending.steps if step["step"] == "mounted"}
     assert mounted == options
     tried = {step["name"]: step["error"] for step in ending.steps if step["step"] == "tried"}
@@ -455,11 +457,11 @@ def test_a_host_without_walls_runs_no_programs_of_others(
 ) -> None:
     monkeypatch.delenv(confine.VARIABLE, raising=False)
     monkeypatch.setattr(confine, "_has", lambda kind: kind is Wall.NONE)
-    job = execution.Execution(("true",)).job()
+    job, machine = execution.Execution(("true",)).job(), vm.Machine(tmp_path, tmp_path, 1)
     with pytest.raises(MissingTool, match="--unconfined"):
-        vm.prepare(tmp_path, tmp_path, job)
+        vm.prepare(tmp_path, machine, job)
     with pytest.raises(MissingTool, match="--unconfined"):
-        vm.prepare(tmp_path, tmp_path, {"work": "boot"}, files=[("file", tmp_path)])
+        vm.prepare(tmp_path, machine, {"work": "boot"}, files=[("file", tmp_path)])
     built = kernel.Kernel(tmp_path, "0", "6.12", "6.12", {})
     with pytest.raises(MissingTool, match="--unconfined"):
         module.build(built, tmp_path, tmp_path)
@@ -467,7 +469,7 @@ def test_a_host_without_walls_runs_no_programs_of_others(
     confine.confined(confine.Reach(tmp_path))()
     monkeypatch.setenv(confine.VARIABLE, "")
     confine.unconfined()
-    vm.prepare(tmp_path, tmp_path, job)
+    vm.prepare(tmp_path, machine, job)
 
 
 @pytest.mark.parametrize("wall", ["landlock"], indirect=True)

@@ -367,7 +367,7 @@ status('forked', failed=failed)
 def test_no_fork_fails_where_the_host_sends_signals(tmp_path: Path) -> None:
     """A SIGCONT that comes as a new user process stops itself took that stop away."""
     machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
-    vm.prepare(tmp_path, machine.root, {"work": "script"}, script=FORKS)
+    vm.prepare(tmp_path, machine, {"work": "script"}, script=FORKS)
     sent = 0
 
     def storm(pid: int) -> None:

@@ -86,7 +86,8 @@ def test_a_module_that_fails_is_named_with_its_function(
     folder = tmp_path / "scratch"
     folder.mkdir()
     job = {"work": "script", "modules": [{"name": "timed"}]}
-    vm.prepare(folder, guest_root.path, job, [made], script="import time\ntime.sleep(1)\n")
+    machine = vm.Machine(built.path, guest_root.path, seed=1, modules=(made,))
+    vm.prepare(folder, machine, job, script="import time\ntime.sleep(1)\n")
     with pytest.raises(kind, match=says + r".* fails\+0x[0-9a-f]+/0x[0-9a-f]+ \[timed\]"):
-        vm.run(vm.Machine(built.path, guest_root.path, seed=1, modules=(made,)), folder, hang_s=2)
+        vm.run(machine, folder, hang_s=2)
     assert "fails+0x" in (folder / "console").read_text()

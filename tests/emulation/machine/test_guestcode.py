@@ -107,13 +107,14 @@ def test_only_what_a_job_needs_gets_into_its_guest(tmp_path: Path) -> None:
         *("shell.py", "commands.py", "surroundings.py", "switch.py", "python2.py")
     }
     assert names({"work": "boot"}) == {*START}
-    vm.prepare(tmp_path, tmp_path, run_job("flent", "ditg"))
+    vm.prepare(tmp_path, vm.Machine(tmp_path, tmp_path, 1), run_job("flent", "ditg"))
     copied = {path.name for path in (tmp_path / "job/guest").iterdir()}
     assert copied == names(run_job("flent", "ditg"))
 
 
 def test_a_script_lies_beside_the_job_as_it_is(tmp_path: Path) -> None:
-    vm.prepare(tmp_path, tmp_path, {"work": "script"}, script="status('here')\n")
+    machine = vm.Machine(tmp_path, tmp_path, 1)
+    vm.prepare(tmp_path, machine, {"work": "script"}, script="status('here')\n")
     assert (tmp_path / "job/script.py").read_text() == "status('here')\n"
 
 

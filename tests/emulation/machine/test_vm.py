@@ -109,7 +109,7 @@ def test_the_layout_of_a_job(tmp_path: Path) -> None:
     root = tmp_path / "rootfs"
     folder = tmp_path / "scratch"
     folder.mkdir()
-    vm.prepare(folder, root, {"work": "boot"})
+    vm.prepare(folder, vm.Machine(tmp_path, root, 1), {"work": "boot"})
     assert (folder / "root").readlink() == root
     assert (folder / "job/job.json").is_file()
     assert (folder / "job/guest/main.py").is_file()

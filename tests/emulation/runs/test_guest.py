@@ -73,8 +73,9 @@ def laid_out(
     """A machine and the scratch folder of its job, ready to boot."""
     folder = tmp_path / "scratch"
     folder.mkdir()
-    vm.prepare(folder, guest_root.path, job_of(short))
-    yield vm.Machine(built.path, guest_root.path, seed=1), folder
+    machine = vm.Machine(built.path, guest_root.path, seed=1)
+    vm.prepare(folder, machine, job_of(short))
+    yield machine, folder
 
 
 def files(folder: Path) -> list[Path]:
@@ -351,7 +352,7 @@ def test_a_parameter_of_an_era_is_set(laid_out: tuple[vm.Machine, Path], short: 
     shutil.rmtree(folder / "job")
     shutil.rmtree(folder / "uml")
     (folder / "root").unlink()
-    vm.prepare(folder, machine.root, job)
+    vm.prepare(folder, machine, job)
     assert vm.run(machine, folder).steps[-1]["step"] == "done"
     said = (folder / "job/out/programs/command/stdout").read_text()
     assert said == "0\n"  # it is 1 by itself

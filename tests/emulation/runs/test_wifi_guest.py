@@ -180,8 +180,9 @@ def do(
 ) -> tuple[vm.Ending, Path]:
     """Have a guest do `code`; it has `status` and `job`. Its end, and the folder of the job."""
     about = {**job, "work": "script", "uses": ["saturation"]}
-    vm.prepare(folder, root.path, about, [own], LINK + code)
-    ending = vm.run(vm.Machine(built.path, root.path, 1), folder)
+    machine = vm.Machine(built.path, root.path, 1, modules=(own,))
+    vm.prepare(folder, machine, about, LINK + code)
+    ending = vm.run(machine, folder)
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     return ending, folder / "job"
 
@@ -191,8 +192,9 @@ def saturate(
 ) -> list[dict[str, Any]]:
     """What `saturation.do` answers to each of `jobs`."""
     with scratch.folder() as folder:
-        vm.prepare(folder, root.path, {"work": "saturation", "cases": jobs}, [own])
-        ending = vm.run(vm.Machine(built.path, root.path, seed), folder)
+        machine = vm.Machine(built.path, root.path, seed, modules=(own,))
+        vm.prepare(folder, machine, {"work": "saturation", "cases": jobs})
+        ending = vm.run(machine, folder)
         ending.check()
         answers: list[dict[str, Any]] = json.loads((folder / "job/out/cases.json").read_text())
         return answers

@@ -381,8 +381,9 @@ def test_each_kind_is_installed_and_read_back_in_a_guest(
     modules = module.needed(built_kernel, built, job.modules_of(run, topology))
     work = {"work": "script", "uses": ["rig"], "changes": changes}
     root = rootfs.build()
-    vm.prepare(tmp_path, root.path, built | work, modules, script=WORK)
-    ending = vm.run(vm.Machine(built_kernel.path, root.path, seed=1, modules=modules), tmp_path)
+    machine = vm.Machine(built_kernel.path, root.path, seed=1, modules=modules)
+    vm.prepare(tmp_path, machine, built | work, script=WORK)
+    ending = vm.run(machine, tmp_path)
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     assert ending.step("compared")["problems"] == []
     said = ending.step("changed")["problems"]

@@ -314,9 +314,9 @@ CHANGES = {
 
 @pytest.mark.kernel
 def test_trees_are_built_used_and_read_back_in_a_guest(rrul: Experiment, tmp_path: Path) -> None:
-    root = rootfs.build()
-    vm.prepare(tmp_path, root.path, told(rrul) | {"changes": list(CHANGES)}, script=WORK)
-    ending = vm.run(vm.Machine(kernel.build().path, root.path, seed=1), tmp_path)
+    machine = vm.Machine(kernel.build().path, rootfs.build().path, seed=1)
+    vm.prepare(tmp_path, machine, told(rrul) | {"changes": list(CHANGES)}, script=WORK)
+    ending = vm.run(machine, tmp_path)
     assert ending.steps[-1]["step"] == "done", ending.steps[-1]
     assert ending.step("compared")["problems"] == []
     pinged = ending.step("pinged")
