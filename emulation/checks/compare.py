@@ -141,7 +141,7 @@ def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Differe
         if record.get("identity", {}).get("job") != provenance.job_digest(job):
             return []
         jobs.append(_readable(json.loads(json.dumps(job))))
-    return list(differences(jobs[0], jobs[1]))
+    return list(differences(*jobs))
 
 
 def set_qdiscs(record: dict[str, Any]) -> list[str]:
