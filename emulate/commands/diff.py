@@ -58,6 +58,11 @@ def report(comparison: Comparison) -> list[str]:
         segment, shown = comparison.segment, comparison.beyond_chance or comparison.packet
         if segment is not None and segment.time_ns != shown.time_ns:
             lines += _packet("first TCP segment with another header", segment)
+        lines += [
+            f"  {mark} {line}"
+            for mark, socket in zip("<>", comparison.sockets, strict=True)
+            for line in socket
+        ]
     elif not comparison.packets_compared:
         lines.append("packets: not compared; run both with --probe capture")
     if comparison.sample is not None:

@@ -2,6 +2,7 @@
 identity."""
 
 import json
+import math
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, field
 from itertools import zip_longest
@@ -14,9 +15,14 @@ from qdisclab.emulation.config.job import job_of
 from qdisclab.emulation.config.request import run_of
 from qdisclab.emulation.errors import ConfigError, DamagedData, EmulationError
 from qdisclab.emulation.host.digest import sha256
+from qdisclab.emulation.kinds.probes.base import SOCKETS
 from qdisclab.emulation.machine import provenance
 
 _ABSENT = "(absent)"
+
+#: Of TCP's `ca_state`, and its `ssthresh` before the first loss (linux/tcp.h, net/tcp.h).
+_STATES = ("Open", "Disorder", "CWR", "Recovery", "Loss")
+_NO_SSTHRESH = 0x7FFFFFFF
 
 #: Keys of a provenance that say what was asked for, beside its axes.
 _ASKED = ("paper", "experiment", "link", "qdisc", "cc", "seed", "era", "length_s")
@@ -31,6 +37,7 @@ class Side:
     provenance: dict[str, Any] | None
     qdiscs: dict[str, Any]
     captures: dict[str, Path]  # by node
+    sockets: Path | None = None  # of the probe
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,7 @@ class Comparison:
     packet: Difference | None = None
     beyond_chance: Difference | None = None  # the first in more than ports and initial numbers
     segment: Difference | None = None  # the first of TCP's alone, whenever it was sent
+    sockets: tuple[list[str], ...] = ()  # of its connection, left and right
     sample: Difference | None = None
     metadata: Difference | None = None
     counters: list[Difference] = field(default_factory=list)
@@ -94,7 +102,9 @@ def load(path: Path) -> Side:
         raise DamagedData("is not the provenance of a run", str(provenance), "do the run again")
     files = sorted(path.parent.glob(f"{stem}.*{places.PCAP}"))
     captures = {of.name.removeprefix(f"{stem}.").removesuffix(places.PCAP): of for of in files}
-    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures)
+    sockets = path.with_name(f"{stem}.{SOCKETS}.parquet")
+    there = sockets if sockets.exists() else None
+    return Side(str(path), data, record, (record or {}).get("qdiscs", {}), captures, there)
 
 
 def compare(left: Side, right: Side) -> Comparison:
@@ -107,6 +117,9 @@ def compare(left: Side, right: Side) -> Comparison:
     if result.packet is not None:
         result.beyond_chance = first_packet(left.captures, right.captures, nodes, chance=False)
         result.segment = first_packet(left.captures, right.captures, nodes, tcp=True)
+        cause = result.segment or result.beyond_chance or result.packet
+        texts, time_ns = (str(cause.left), str(cause.right)), cause.time_ns or 0
+        result.sockets = around(left, time_ns, texts), around(right, time_ns, texts[::-1])
     if not result.same_bytes:
         a, b = _flent(left.data), _flent(right.data)
         result.sample = first_sample(a, b)
@@ -137,11 +150,14 @@ def job_differences(left: dict[str, Any], right: dict[str, Any]) -> list[Differe
     """
     jobs: list[dict[str, Any]] = []
     for record in (left, right):
-        job = _job(record)
-        if record.get("identity", {}).get("job") != provenance.job_digest(job):
+        try:
+            job = job_of(run_of(record))
+        except EmulationError:
+            return []
+        if record["identity"].get("job") != provenance.job_digest(job):
             return []
         jobs.append(_readable(json.loads(json.dumps(job))))
-    return list(differences(*jobs))
+    return list(differences(jobs[0], jobs[1]))
 
 
 def set_qdiscs(record: dict[str, Any]) -> list[str]:
@@ -149,18 +165,12 @@ def set_qdiscs(record: dict[str, Any]) -> list[str]:
 
     Empty where the studies that this checkout knows do not have the run.
     """
-    wires = _job(record).get("wires", ())
+    try:
+        wires = job_of(run_of(record)).get("wires", ())
+    except EmulationError:
+        return []
     qdiscs = (qdisc for wire in wires for port in wire for qdisc in port["qdiscs"])
     return sorted({_tc(qdisc) for qdisc in qdiscs})
-
-
-def _job(record: dict[str, Any]) -> dict[str, Any]:
-    """Return the job of a run's guest, as the studies make it today; {} where they have no such
-    run."""
-    try:
-        return job_of(run_of(record))
-    except EmulationError:
-        return {}
 
 
 def _readable(job: dict[str, Any]) -> dict[str, Any]:
@@ -222,6 +232,36 @@ def _packet(packet: pcap.Packet | None, time_ns: int) -> str:
         return "(no more packets)"
     late = packet.time_ns - time_ns
     return f"{packet} ({late} ns later)" if late else str(packet)
+
+
+def around(side: Side, time_ns: int, packets: tuple[str, ...]) -> list[str]:
+    """Return the state of the first packet's connection at the samples next to a time."""
+    texts = [text for text in packets if " > " in text]
+    if side.sockets is None or not texts:
+        return []
+    from qdisclab.emulation.captures.samples import read_series  # pandas takes long to import
+
+    source, _, target = texts[0].split()[:3]
+    lines = []
+    for place, samples in read_series(side.sockets).groupby(["node", "local", "remote"]):
+        for ports, rows in samples.groupby(["local_port", "remote_port"]):
+            ends = {f"{name}.{port}" for name, port in zip(place[1:], ports, strict=True)}
+            if ends == {source, target}:
+                before, after = rows[rows.time_ns < time_ns], rows[rows.time_ns >= time_ns]
+                for row in (*before[-1:].itertuples(), *after[:1].itertuples()):
+                    lines.append(f"{place[0]} {place[1]}.{ports[0]}, {_socket(row, time_ns)}")
+    return lines
+
+
+def _socket(row: Any, time_ns: int) -> str:
+    late_ms = (row.time_ns - time_ns) / 1e6
+    threshold = row.ssthresh_packets  # absent, too, before the first loss
+    none = math.isnan(threshold) or threshold == _NO_SSTHRESH
+    return (
+        f"{abs(late_ms):.3f} ms {'later' if late_ms >= 0 else 'before'}: cwnd {row.cwnd_packets}, "
+        f"ssthresh {'-' if none else int(threshold)}, "
+        f"srtt {row.srtt_us / 1000:.3f} ms, {_STATES[row.ca_state]}"
+    )
 
 
 def first_sample(left: dict[str, Any], right: dict[str, Any]) -> Difference | None:

@@ -7,6 +7,7 @@ import struct
 from collections.abc import Callable
 from pathlib import Path
 
+import pandas as pd
 import pytest
 
 from qdisclab.emulate import cli
@@ -138,6 +139,33 @@ def test_the_earliest_packet_of_all_places(tmp_path: Path, diff: Diff) -> None:
     assert not told["equal"]
 
 
+@pytest.mark.parametrize("in_time", [True, False])
+def test_sockets_around_the_first_packet(tmp_path: Path, diff: Diff, in_time: bool) -> None:
+    """Of the packet's connection alone: the last sample before it, and the next one."""
+    runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
+    for path, late in zip(runs, (0, 7), strict=True):
+        packet = (2_000_000_000 + late * in_time, FRAME + TCP + bytes([0 if in_time else late]))
+        write_pcap(path.with_name("seed-001.one.pcap.gz"), [packet])
+        rows = [
+            {"time_ns": time, "node": "client", "local": "10.0.1.1", "local_port": port,
+             "remote": "10.0.4.2", "remote_port": 12865, "cwnd_packets": cwnd + late,
+             "ssthresh_packets": 0x7FFFFFFF if cwnd < 12 else 8, "srtt_us": 20500, "ca_state": 3}
+            for port in (1000, 1001)
+            for time, cwnd in ((1_980_000_000, 10), (1_990_000_000, 11), (2_000_500_000, 12),
+                               (2_010_000_000, 13))
+        ]  # fmt: skip
+        pd.DataFrame(rows).to_parquet(path.with_name("seed-001.sockets.parquet"))
+    lines = diff(*runs)[1].splitlines()
+    at = lines.index("first packet that differs: at 2000000000 ns, one, packet 1")
+    assert lines[at + 3 : at + 7] == [
+        "  < client 10.0.1.1.1000, 10.000 ms before: cwnd 11, ssthresh -, srtt 20.500 ms, Recovery",
+        "  < client 10.0.1.1.1000, 0.500 ms later: cwnd 12, ssthresh 8, srtt 20.500 ms, Recovery",
+        "  > client 10.0.1.1.1000, 10.000 ms before: cwnd 18, ssthresh -, srtt 20.500 ms, Recovery",
+        "  > client 10.0.1.1.1000, 0.500 ms later: cwnd 19, ssthresh 8, srtt 20.500 ms, Recovery",
+    ]
+    assert lines[at + 7].startswith("data: ")
+
+
 def of_socket(random: int, seq: int, window: int) -> list[bytes]:
     """Return a DNS probe and a segment, whose ports, ids and numbers a guest draws at random."""
     ip = FRAME[:18] + struct.pack("!H", random) + FRAME[20:23]
@@ -157,9 +185,15 @@ def test_random_numbers_of_sockets_hide_no_packet(tmp_path: Path, diff: Diff, wi
     """A DNS probe from a random port differs first; the segments' window is the cause."""
     runs = [write_run(tmp_path / name, [50.0]) for name in "ab"]
     sides = of_socket(7, 2**32 - 1, 512), of_socket(900, 5, window)
-    for path, frames in zip(runs, sides, strict=True):
+    for path, frames, port in zip(runs, sides, (40007, 40900), strict=True):
         packets = [(10**9 * number, frame) for number, frame in enumerate(frames, start=1)]
         write_pcap(path.with_name("seed-001.one.pcap.gz"), packets)
+        rows = {"time_ns": 10**9, "node": "client", "local": "10.0.1.1", "local_port": port,
+                "remote": "10.0.4.2", "remote_port": 80, "cwnd_packets": port,
+                "ssthresh_packets": None, "srtt_us": 20500, "ca_state": 0}  # fmt: skip
+        pd.DataFrame([rows]).astype({"ssthresh_packets": float}).to_parquet(
+            path.with_name("seed-001.sockets.parquet")
+        )
     status, out = diff(*runs)
     assert status == 1
     assert "first packet that differs: at 1000000000 ns, one, packet 1" in out
@@ -168,6 +202,7 @@ def test_random_numbers_of_sockets_hide_no_packet(tmp_path: Path, diff: Diff, wi
         return
     assert "first in more than random numbers: at 2000000000 ns, one, packet 2" in out
     assert "  < 10.0.1.1.40007 > 10.0.4.2.80 TCP [S] seq 4294967295 ack 0 win 512" in out
+    assert "  > client 10.0.1.1.40900, 1000.000 ms before: cwnd 40900, ssthresh -, " in out
 
 
 @pytest.mark.parametrize("window", [512, 513])
