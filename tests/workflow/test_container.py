@@ -110,7 +110,7 @@ def test_the_image_has_the_kernels_of_the_bundle(root: Path, stages: dict[str, s
 def test_modules_that_do_not_fit_another_kernel_are_named(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: type[Exception]
 ) -> None:
-    def build(kernel: kernel.Kernel, folder: Path) -> Any:
+    def build(kernel: kernel.Kernel, folder: Path, is_ours: bool = False) -> Any:
         if folder.name == "quickack":
             raise error("the module does not build")
         return SimpleNamespace(digest="0")
