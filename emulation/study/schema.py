@@ -135,11 +135,21 @@ def _feasible(rate: units.Rate) -> units.Rate:
 
 def matching(pattern: str, noun: str, letters: str) -> AfterValidator:
     """Return a validator of text that matches `pattern`, which the words `letters` describe."""
+    return AfterValidator(partial(_matched, pattern, noun, letters))
 
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise Flaws(((), f"'{text}' is not {noun}", f"write {letters}"))
-        return text
+
+def _matched(pattern: str, noun: str, letters: str, text: str) -> str:
+    if not re.fullmatch(pattern, text):
+        raise Flaws(((), f"'{text[:80]}' is not {noun}", f"write {letters}"))
+    return text
+
+
+def naming(pattern: str, noun: str, letters: str) -> AfterValidator:
+    """Return a validator of settings whose names are such text."""
+
+    def check(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        read_each(((name, name) for name, _ in pairs), partial(_matched, pattern, noun, letters))
+        return pairs
 
     return AfterValidator(check)
 
