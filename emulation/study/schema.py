@@ -177,13 +177,16 @@ def _setting(value: Any) -> str:
     return str(value)
 
 
-def _settings(value: Any) -> tuple[tuple[str, str], ...]:
-    """Return a mapping of names to settings as pairs."""
+def pairs(value: Any, read: Callable[[Any], V]) -> tuple[tuple[str, V], ...]:
+    """Return a mapping of names to values, each as `read` returns it, as pairs; raise `Flaws`."""
     if isinstance(value, tuple):  # read already
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write keys with values below it"))
-    return tuple(read_each(((str(name), text) for name, text in value.items()), _setting).items())
+    return tuple(read_each(((str(name), of) for name, of in value.items()), read).items())
+
+
+_settings = partial(pairs, read=_setting)
 
 
 def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

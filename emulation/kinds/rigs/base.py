@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
@@ -35,16 +36,7 @@ def _no_control(settings: Settings) -> Settings:
     return settings
 
 
-def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
-    """Return a mapping of hosts to their settings as pairs."""
-    if isinstance(value, tuple):  # read already
-        return value
-    if not isinstance(value, Mapping):
-        raise Flaws(((), "is not a mapping", "write the names of hosts with settings below them"))
-    named = ((str(name), settings) for name, settings in value.items())
-    return tuple(schema.read_each(named, schema.settings_of_network).items())
-
-
+_hosts = partial(schema.pairs, read=schema.settings_of_network)
 _OF_HOSTS = WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}})
 Hosts = Annotated[tuple[tuple[str, Settings], ...], PlainValidator(_hosts), _OF_HOSTS]
 
