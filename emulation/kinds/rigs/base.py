@@ -88,12 +88,13 @@ class RigSection(Section):
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
         """Return RTTs of the empty path to each address of the server, if the rig states them."""
-        return ()
+        stated: Duration | tuple[Duration, ...] = getattr(self, "base_rtt", ())
+        return stated if isinstance(stated, tuple) else (stated,)
 
     @property
     def host_noise(self) -> float | None:
         """Return by how many packet times delays vary, if the rig and not the era says so."""
-        return None
+        return getattr(self, "noise", None)
 
     @property
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
@@ -117,11 +118,6 @@ class BottleneckRig(RigSection):
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
     noise: Noise = None
     wifi: WifiLink | None = None
-
-    @property
-    def host_noise(self) -> float | None:
-        """Return the noise of the delays."""
-        return self.noise
 
 
 def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:
