@@ -23,6 +23,7 @@ Window = Literal["loaded", "full"]
 LatencyDefinition = Literal["mean_minus_base", "mean_span"]
 GoodputDefinition = Literal["transferred", "step_mean"]
 Probe = Literal["ping_icmp", "ping_udp", "all"]
+Marker = Literal["median", "mean"]
 
 CELL: Final = ("era", "link", "qdisc", "cc")
 RUN: Final = ("run", *CELL, "seed")
@@ -202,7 +203,7 @@ def compare(
     cells: pd.DataFrame,
     published: pd.DataFrame,
     unnamed: str = "upload",
-    marker: Literal["median", "mean"] = "median",
+    marker: Marker = "median",
 ) -> pd.DataFrame:
     """Return one row per published value, in its order: ours beside it.
 

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs import KINDS
 
 Counters = dict[str, Any]
@@ -41,7 +42,7 @@ def totals(qdiscs: Sequence[Counters]) -> Totals:
 
 def _counts_marks(name: str) -> bool:
     kind = KINDS.get(name)
-    return bool(kind and (kind.decode or kind.mark_counter in dict(kind.counters)))
+    return bool(kind and (kind.decode or kind.mark_counter in dict(fields(kind.counters))))
 
 
 def marks(qdisc: Counters) -> int:

@@ -42,10 +42,7 @@ class LinkSection(Section):
     up: schema.LinkRate
 
 
-def _color(text: str) -> str:
-    if len(text) != 7 or text[0] != "#" or set(text[1:].lower()) - set("0123456789abcdef"):
-        raise Flaws(((), f"'{text}' is not a colour", "write e.g. '#882255', with quotes"))
-    return text
+_COLOR = schema.matching("#[0-9A-Fa-f]{6}", "a colour", "e.g. '#882255', with quotes")
 
 
 def _marker(text: str) -> str:
@@ -71,8 +68,8 @@ class QdiscSection(Section):
     options: dict[str, Any] = Field(default_factory=dict)
     by: dict[str, dict[str, dict[str, Any]]] = Field(default_factory=dict)  # axis -> value -> …
     rates: dict[str, dict[str, Any]] = Field(default_factory=dict)
-    color: Annotated[str, AfterValidator(_color)] | None = None
-    dark_color: Annotated[str, AfterValidator(_color)] | None = None
+    color: Annotated[str, _COLOR] | None = None
+    dark_color: Annotated[str, _COLOR] | None = None
     marker: Annotated[str, AfterValidator(_marker)] | None = None
 
     @field_validator("module")
@@ -296,10 +293,8 @@ def _format(number: Any) -> int:
     return FORMAT
 
 
-def _address(text: str) -> str:
-    if text and not re.fullmatch(r"https?://[^\s\"'<>]+", text):  # pages lead there
-        raise Flaws(((), f"'{text[:80]}' is not the address of a page", "write https://…"))
-    return text
+#: Pages lead there.
+_ADDRESS = schema.matching(r"(https?://[^\s\"'<>]+)?", "the address of a page", "https://…")
 
 
 class StudyFile(Section):
@@ -310,7 +305,7 @@ class StudyFile(Section):
     title: str
     doi: str = ""
     source: str = ""  # authors, place and year of a paper
-    address: Annotated[str, AfterValidator(_address)] = ""  # where it can be read
+    address: Annotated[str, _ADDRESS] = ""  # where it can be read
     conclusion: str = ""  # a sentence on what came out, with the claims that it rests on: (g001)
     cover: str = ""  # the figure that shows it: fig2b
     links: dict[str, LinkSection] = Field(default_factory=dict)

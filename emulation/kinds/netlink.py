@@ -2,6 +2,7 @@
 
 import struct
 from collections.abc import Iterator
+from functools import cache
 
 
 def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
@@ -13,6 +14,7 @@ def attributes(content: bytes) -> Iterator[tuple[int, bytes]]:
         at += -(-length // 4) * 4
 
 
+@cache
 def fields(words: str) -> tuple[tuple[str, str], ...]:
     """Return (name, type) of the fields of a struct, from words such as `flows` and `credit:i4`.
 

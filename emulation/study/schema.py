@@ -135,11 +135,21 @@ def _feasible(rate: units.Rate) -> units.Rate:
 
 def matching(pattern: str, noun: str, letters: str) -> AfterValidator:
     """Return a validator of text that matches `pattern`, which the words `letters` describe."""
+    return AfterValidator(partial(_matched, pattern, noun, letters))
 
-    def check(text: str) -> str:
-        if not re.fullmatch(pattern, text):
-            raise Flaws(((), f"'{text}' is not {noun}", f"write {letters}"))
-        return text
+
+def _matched(pattern: str, noun: str, letters: str, text: str) -> str:
+    if not re.fullmatch(pattern, text):
+        raise Flaws(((), f"'{text[:80]}' is not {noun}", f"write {letters}"))
+    return text
+
+
+def naming(pattern: str, noun: str, letters: str) -> AfterValidator:
+    """Return a validator of settings whose names are such text."""
+
+    def check(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
+        read_each(((name, name) for name, _ in pairs), partial(_matched, pattern, noun, letters))
+        return pairs
 
     return AfterValidator(check)
 
@@ -167,13 +177,16 @@ def _setting(value: Any) -> str:
     return str(value)
 
 
-def _settings(value: Any) -> tuple[tuple[str, str], ...]:
-    """Return a mapping of names to settings as pairs."""
+def pairs(value: Any, read: Callable[[Any], V]) -> tuple[tuple[str, V], ...]:
+    """Return a mapping of names to values, each as `read` returns it, as pairs; raise `Flaws`."""
     if isinstance(value, tuple):  # read already
         return value
     if not isinstance(value, Mapping):
         raise Flaws(((), "is not a mapping", "write keys with values below it"))
-    return tuple(read_each(((str(name), text) for name, text in value.items()), _setting).items())
+    return tuple(read_each(((str(name), of) for name, of in value.items()), read).items())
+
+
+_settings = partial(pairs, read=_setting)
 
 
 def _of_network(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:

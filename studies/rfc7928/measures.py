@@ -5,17 +5,18 @@ the probe `packets` tells), or 31 flows join one that is there and leave (`joine
 programs tell). Of two flows the second has a control, way or size of its own (`shares`).
 """
 
-import tarfile
 from typing import Final
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import DataError, refused
 from qdisclab.analysis.measures import packets
 from qdisclab.analysis.measures.fairness import jain
 from qdisclab.analysis.measures.registry import Measure, Metric
 from qdisclab.analysis.measures.timeline import pings
+from qdisclab.analysis.runs import reports
 from qdisclab.analysis.runs.dataset import RunFile, read_record, usable
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.emulation.datafile import OUTPUT, ROWS, read_rows
+from qdisclab.emulation.errors import DamagedData
 
 TABLE: Final = ".box.box-receiver.packets.parquet"
 BEGIN_S: Final = 20.0
@@ -81,24 +82,15 @@ def shares(run: RunFile) -> dict[str, float]:
     The programs `first` and `second` are netperfs that print their throughput alone, in Mbit/s,
     from their first segment to the last one's delivery.
     """
-    path = run.provenance.with_suffix(OUTPUT)
-    try:
-        with tarfile.open(path) as archive:
-            first, second = (_printed(archive, name) for name in ("first", "second"))
-    except (OSError, tarfile.TarError, KeyError, ValueError) as error:
-        raise DataError.of(path, f"has no throughput of two netperfs ({error})", RERUN) from error
+    path, wrong = run.provenance.with_suffix(OUTPUT), "has no throughput of two netperfs ({})"
+    with refused(path, wrong, RERUN, DamagedData, KeyError, ValueError):
+        texts = dict(reports.printed(run.provenance))
+        first, second = (float(texts[name]) for name in ("first", "second"))
     return {
         "goodput_first_mbit_s": first,
         "goodput_second_mbit_s": second,
         "jain_index": jain([first, second]),
     }
-
-
-def _printed(archive: tarfile.TarFile, name: str) -> float:
-    file = archive.extractfile(f"{name}/stdout")
-    if file is None:
-        raise ValueError(f"{name}/stdout is no file")
-    return float(file.read(64))
 
 
 MEASURES: Final = {

@@ -1,5 +1,6 @@
 """What a kind of probe is: what the guest's module records for it, and what becomes of that."""
 
+import importlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +22,19 @@ COMPARED = Duration(100_000_000)
 
 #: A node, and its interface or None for all of them.
 Where = tuple[str, str | None]
+
+
+#: Writes a table of a run, from the table of the packets at a place; of several places in turn.
+Write = Callable[[Run, Place, Path, Path], None]
+
+
+def later(module: str, package: str) -> Write:
+    """Return `write` of a `module` that is imported when it is called: pandas takes a second."""
+
+    def write(run: Run, place: Place, packets: Path, table: Path) -> None:
+        importlib.import_module(module, package).write(run, place, packets, table)
+
+    return write
 
 
 def _nothing(run: Run, places: Sequence[Where]) -> None:
@@ -48,8 +62,7 @@ class ProbeKind:
     #: Of a series, which has the name of its recording: adds a row, from a message of netlink, of a
     #: place: (time, node, interface).
     add: Callable[["Rows", tuple[Any, ...], bytes], None] | None = None
-    #: Writes a table of a run, from the table of the packets at a place; of several places in turn.
-    write: Callable[[Run, Place, Path, Path], None] | None = None
+    write: Write | None = None
     table: str = "csv"  # how the name of that table ends
 
     def end(self, at: str = "*.*") -> str:

@@ -6,7 +6,7 @@ The kernel answers RTM_GETQDISC with it (linux/rtnetlink.h, linux/gen_stats.h).
 import struct
 from typing import TYPE_CHECKING, Any
 
-from qdisclab.emulation.kinds.netlink import attributes, text
+from qdisclab.emulation.kinds.netlink import attributes, fields, text
 from qdisclab.emulation.kinds.probes import base, capture
 from qdisclab.emulation.kinds.qdiscs import KINDS
 
@@ -43,7 +43,7 @@ def _add(rows: "Rows", place: tuple[Any, ...], body: bytes) -> None:
         for column, value in about.decode(counted[_APP]):
             rows.add_value(f"{kind}_{column}", value)
     elif about.counters:
-        rows.add_struct(f"{kind}_", about.counters, counted[_APP], about.parts)
+        rows.add_struct(f"{kind}_", fields(about.counters), counted[_APP], about.parts)
 
 
 _FORM = "qdisc[:INTERVAL][:NODE [INTERFACE]]"

@@ -130,9 +130,9 @@ class QdiscKind:
     shaper: str = ""  # the option that limits its rate
     marks_by_default: bool = False  # what can be marked, whatever its options, but for `noecn`
     mark_counter: str = "ecn_mark"  # what `tc -s` calls the number of marked packets
-    #: Its statistics (linux/pkt_sched.h), a struct: (column, type); a field without a name is left
-    #: out. `decode` returns the columns where they are no struct.
-    counters: tuple[tuple[str, str], ...] = ()
+    #: Its statistics (linux/pkt_sched.h), a struct: columns and types as `netlink.fields` reads
+    #: them. `decode` returns the columns where they are no struct.
+    counters: str = ""
     parts: Mapping[str, float] = field(default_factory=dict)  # column -> parts of a whole
     decode: Callable[[bytes], Iterator[tuple[str, int]]] | None = None
     look: Look | None = None

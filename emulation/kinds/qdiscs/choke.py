@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
 from qdisclab.emulation.kinds.qdiscs.red import OF_TABLE
 from qdisclab.emulation.model.units import Packets, Rate
@@ -25,7 +24,7 @@ KIND = QdiscKind(
         "ecn": bool,
     },
     mark_counter="marked",
-    counters=fields("early queue_limit other marked matched"),
+    counters="early queue_limit other marked matched",
     look=Look("#849020", "#cdbb62", "h", (1, 1)),
     read_back=read_back,
 )

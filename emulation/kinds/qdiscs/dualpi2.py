@@ -5,7 +5,6 @@ Options that later releases of `tc` write otherwise: `step_packets 5` is their `
 
 from typing import Any
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets, Size
 
@@ -42,10 +41,8 @@ KIND = QdiscKind(
     (*CHOICES, ("step_thresh", "step_packets")),
     has_named_flags=True,
     marks_by_default=True,
-    counters=fields(
-        "base_probability delay_c_us delay_l_us packets_in_c packets_in_l max_queue_packets "
-        "ecn_mark step_mark credit:i4 memory_bytes max_memory_bytes memory_limit_bytes"
-    ),
+    counters="base_probability delay_c_us delay_l_us packets_in_c packets_in_l max_queue_packets "
+    "ecn_mark step_mark credit:i4 memory_bytes max_memory_bytes memory_limit_bytes",
     parts={"base_probability": 2.0**32 - 1},
     look=Look("#661100", "#d78a70", "p", (6, 1.5, 1, 1.5)),
     needs_plugin=True,

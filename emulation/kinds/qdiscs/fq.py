@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import NANOSECONDS, Look, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets, Rate, Size
 
@@ -43,12 +42,10 @@ KIND = QdiscKind(
     },
     (("pacing", "nopacing"), ("horizon_cap", "horizon_drop")),
     mark_counter="ce_mark",
-    counters=fields(
-        "gc_flows:u8 :u8 :u8 throttled:u8 flows_limit:u8 too_long:u8 allocation_errors:u8 "
-        "next_delayed_flow_ns:i8 flows inactive_flows throttled_flows unthrottle_latency_ns "
-        "ce_mark:u8 horizon_drops:u8 horizon_caps:u8 fastpath_packets:u8 band0_drops:u8 "
-        "band1_drops:u8 band2_drops:u8 band0_packets band1_packets band2_packets"
-    ),
+    counters="gc_flows:u8 :u8 :u8 throttled:u8 flows_limit:u8 too_long:u8 allocation_errors:u8 "
+    "next_delayed_flow_ns:i8 flows inactive_flows throttled_flows unthrottle_latency_ns "
+    "ce_mark:u8 horizon_drops:u8 horizon_caps:u8 fastpath_packets:u8 band0_drops:u8 "
+    "band1_drops:u8 band2_drops:u8 band0_packets band1_packets band2_packets",
     look=Look("#708dc0", "#a9d2e3", ">", (2, 1.2)),
     read_back=read_back,
 )

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets, Size
 
@@ -24,6 +23,6 @@ KIND = QdiscKind(
         "evict_timeout": TcOption(Duration, step=MILLISECONDS),
         "non_hh_weight": int,
     },
-    counters=fields("drop_overlimit heavy_overlimit heavy_total heavy_now"),
+    counters="drop_overlimit heavy_overlimit heavy_total heavy_now",
     read_back=read_back,
 )

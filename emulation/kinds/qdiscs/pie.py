@@ -1,6 +1,5 @@
 """PIE: drops what arrives with a probability that follows how far the delay is from `target`."""
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import Look, QdiscKind, TcOption, TcOptions
 from qdisclab.emulation.model.units import Duration, Packets
 
@@ -21,10 +20,8 @@ KIND = QdiscKind(
     "pie",
     OPTIONS,
     CHOICES,
-    counters=fields(
-        "probability:u8 delay_us dequeue_rate_bytes_per_s dequeue_rate_estimating packets_in "
-        "dropped overlimit max_queue_packets ecn_mark"
-    ),
+    counters="probability:u8 delay_us dequeue_rate_bytes_per_s dequeue_rate_estimating packets_in "
+    "dropped overlimit max_queue_packets ecn_mark",
     parts={"probability": 2.0**64},
     look=Look("#D55E00", "#f07a28", "^", ()),
 )

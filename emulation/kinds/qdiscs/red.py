@@ -27,5 +27,5 @@ KIND = QdiscKind(
         "ecn": bool,
     },
     mark_counter="marked",
-    counters=(("early", "u4"), ("queue_limit", "u4"), ("other", "u4"), ("marked", "u4")),
+    counters="early queue_limit other marked",
 )

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-from qdisclab.emulation.kinds.netlink import fields
 from qdisclab.emulation.kinds.qdiscs.base import MILLISECONDS, Look, QdiscKind, TcOption
 from qdisclab.emulation.model.units import Duration, Packets
 
@@ -28,10 +27,8 @@ KIND = QdiscKind(
     },
     marks_by_default=True,
     mark_counter="marked",
-    counters=fields(
-        "early penalty bucket queue child marked max_queue_packets max_probability "
-        "average_probability"
-    ),
+    counters="early penalty bucket queue child marked max_queue_packets max_probability "
+    "average_probability",
     parts={"max_probability": 0xFFFF, "average_probability": 0xFFFF},
     look=Look("#117733", "#82cd8f", "<", (3, 1)),
     read_back=read_back,

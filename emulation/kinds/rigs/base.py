@@ -2,6 +2,7 @@
 
 from abc import abstractmethod
 from collections.abc import Mapping
+from functools import partial
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, Field, PlainValidator, ValidationInfo, WithJsonSchema
@@ -35,16 +36,7 @@ def _no_control(settings: Settings) -> Settings:
     return settings
 
 
-def _hosts(value: Any) -> tuple[tuple[str, Settings], ...]:
-    """Return a mapping of hosts to their settings as pairs."""
-    if isinstance(value, tuple):  # read already
-        return value
-    if not isinstance(value, Mapping):
-        raise Flaws(((), "is not a mapping", "write the names of hosts with settings below them"))
-    named = ((str(name), settings) for name, settings in value.items())
-    return tuple(schema.read_each(named, schema.settings_of_network).items())
-
-
+_hosts = partial(schema.pairs, read=schema.settings_of_network)
 _OF_HOSTS = WithJsonSchema({"type": "object", "additionalProperties": {"type": "object"}})
 Hosts = Annotated[tuple[tuple[str, Settings], ...], PlainValidator(_hosts), _OF_HOSTS]
 
@@ -96,12 +88,13 @@ class RigSection(Section):
     @property
     def base_rtts(self) -> tuple[Duration, ...]:
         """Return RTTs of the empty path to each address of the server, if the rig states them."""
-        return ()
+        stated: Duration | tuple[Duration, ...] = getattr(self, "base_rtt", ())
+        return stated if isinstance(stated, tuple) else (stated,)
 
     @property
     def host_noise(self) -> float | None:
         """Return by how many packet times delays vary, if the rig and not the era says so."""
-        return None
+        return getattr(self, "noise", None)
 
     @property
     def node_sysctls(self) -> Mapping[str, Mapping[str, str]]:
@@ -125,11 +118,6 @@ class BottleneckRig(RigSection):
     split: Literal["symmetric", "forward", "backward"] = "symmetric"
     noise: Noise = None
     wifi: WifiLink | None = None
-
-    @property
-    def host_noise(self) -> float | None:
-        """Return the noise of the delays."""
-        return self.noise
 
 
 def halves(rtt: Duration, split: str) -> tuple[Duration, Duration]:

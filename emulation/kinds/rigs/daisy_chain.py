@@ -36,7 +36,7 @@ class DaisyChain(BottleneckRig):
     """client – router_up – delay – router_down – server."""
 
     kind: Literal["daisy_chain"] = "daisy_chain"
-    base_rtt: Spans
+    base_rtt: Spans  # to each address of the server
     air: Mapping[Literal["access_point", "station"], dict[str, Any]] = Field(default_factory=dict)
 
     @field_validator("wifi")
@@ -68,11 +68,6 @@ class DaisyChain(BottleneckRig):
             return self.wifi
         access_point, station = changed(self.wifi, self.air)
         return Wifi(self.wifi.name, access_point, (station,))
-
-    @property
-    def base_rtts(self) -> tuple[Duration, ...]:
-        """Return the base RTT of each address of the server."""
-        return self.base_rtt
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Build the chain around `link`: client – router_up – delay – router_down – server.

@@ -39,7 +39,7 @@ class Dumbbell(BottleneckRig):
     """Senders – switch – aqm – delay – switch – receivers."""
 
     kind: Literal["dumbbell"] = "dumbbell"
-    base_rtt: Span
+    base_rtt: Span  # of all pairs
     pairs: int = Field(default=PAIRS, ge=1, le=MOST_PAIRS, strict=True)
 
     @model_validator(mode="after")
@@ -49,11 +49,6 @@ class Dumbbell(BottleneckRig):
             what += f", a dumbbell has {self.pairs} receivers"
             raise Flaws((("wifi",), what, f"write {self.pairs}"))
         return self
-
-    @property
-    def base_rtts(self) -> tuple[Duration, ...]:
-        """Return the base RTT, which all pairs have."""
-        return (self.base_rtt,)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Build the dumbbell around `link`; over WiFi the access point has the qdisc for `down`.

@@ -18,7 +18,6 @@ The data are flent's own file.
 
 import gzip
 import json
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -31,7 +30,7 @@ from qdisclab.emulation.kinds.traffic.base import TrafficSection
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.topology import Topology
 from qdisclab.emulation.model.units import Duration
-from qdisclab.emulation.study.schema import Flaws, Settings, unknown
+from qdisclab.emulation.study.schema import Flaws, Settings, naming, unknown
 
 SERVERS = Literal["netserver", "irtt", "ditg", "web", "flood"]
 
@@ -61,16 +60,9 @@ def _each_once(names: tuple[str, ...]) -> tuple[str, ...]:
     return names
 
 
-def _options(options: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    for name, _ in options:
-        if not re.fullmatch(r"[a-z][a-z0-9-]*", name):
-            what = f"'{name}' is not the name of an option"
-            raise Flaws(((name,), what, "write lower-case letters, digits and -"))
-    return options
-
-
 Servers = Annotated[tuple[SERVERS, ...], Field(min_length=1), AfterValidator(_each_once)]
-Options = Annotated[Settings, AfterValidator(_options)]
+_NAMES = naming("[a-z][a-z0-9-]*", "the name of an option", "lower-case letters, digits and -")
+Options = Annotated[Settings, _NAMES]
 
 
 class Flent(TrafficSection):

@@ -11,10 +11,11 @@ from pydantic import AfterValidator, BeforeValidator, Field, PlainValidator, mod
 
 from qdisclab.emulation.host.apt import NAME as PACKAGE
 from qdisclab.emulation.model.units import Duration
-from qdisclab.emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName, parser
+from qdisclab.emulation.study import schema
+from qdisclab.emulation.study.schema import Flaws, Name, Section, Settings, Span, TestName
 
 #: Ports that servers listen on before their clients start.
-IPERF_PORT, IPERF3_PORT, NETPERF_PORT, IRTT_PORT = 5001, 5201, 12865, 2112
+NETPERF_PORT, IRTT_PORT = 12865, 2112
 
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")  # of the environment
 
@@ -23,12 +24,6 @@ def _inside(text: str) -> str:
     path = PurePosixPath(text)
     if path.is_absolute() or ".." in path.parts or not path.parts:
         raise Flaws(((), f"'{text}' is not below the study's folder", "write a relative path"))
-    return text
-
-
-def _package(text: str) -> str:
-    if not PACKAGE.fullmatch(text):
-        raise Flaws(((), f"'{text}' is not the name of a Debian package", "write e.g. iperf3"))
     return text
 
 
@@ -45,19 +40,13 @@ def _words(value: Any) -> Any:
     ]
 
 
-def _variables(pairs: tuple[tuple[str, str], ...]) -> tuple[tuple[str, str], ...]:
-    for name, _ in pairs:
-        if not VARIABLE.fullmatch(name):
-            what = f"'{name}' is not the name of a variable"
-            raise Flaws(((name,), what, "write letters, digits and _"))
-    return pairs
-
-
-Start = Annotated[Duration, PlainValidator(parser(Duration))]
+Start = Annotated[Duration, PlainValidator(schema.parser(Duration))]
 Words = Annotated[list[str], BeforeValidator(_words)]
-Variables = Annotated[Settings, AfterValidator(_variables)]
+_NAMES = schema.naming(VARIABLE.pattern, "the name of a variable", "letters, digits and _")
+Variables = Annotated[Settings, _NAMES]
 Inside = Annotated[str, AfterValidator(_inside)]
-Package = Annotated[str, AfterValidator(_package)]
+_PACKAGE = schema.matching(PACKAGE.pattern, "the name of a Debian package", "e.g. iperf3")
+Package = Annotated[str, _PACKAGE]
 
 
 class AfterSection(Section):
@@ -134,28 +123,25 @@ class ClientSection(Section):
 class IperfSection(ClientSection):
     """iperf 2."""
 
+    #: Options of its report and of its congestion control, and the port of its server.
+    own: ClassVar[tuple[list[str], str, int]] = (["-y", "C"], "-Z", 5001)
     kind: Literal["iperf"]
     cc: Name | None = None  # its congestion control; by default that of the host
 
     def commands(self, length_s: float) -> Iterator[CommandSection]:
         """Yield a server and a client that sends as long as the load lasts."""
-        client = ["iperf", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-y", "C"]
-        client += ["-Z", self.cc] if self.cc else []
-        yield from self._pair(["iperf", "-s"], client, {"tcp": IPERF_PORT})
+        report, control, port = self.own
+        client = [self.kind, "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", *report]
+        client += [control, self.cc] if self.cc else []
+        yield from self._pair([self.kind, "-s"], client, {"tcp": port})
 
 
-class Iperf3Section(ClientSection):
+class Iperf3Section(IperfSection):
     """iperf 3."""
 
     several: ClassVar[bool] = False
-    kind: Literal["iperf3"]
-    cc: Name | None = None
-
-    def commands(self, length_s: float) -> Iterator[CommandSection]:
-        """Yield a server and a client, whose report is JSON."""
-        client = ["iperf3", "-c", f"{{{self.to}}}", "-t", f"{length_s:g}", "-J"]
-        client += ["-C", self.cc] if self.cc else []
-        yield from self._pair(["iperf3", "-s"], client, {"tcp": IPERF3_PORT})
+    own: ClassVar[tuple[list[str], str, int]] = (["-J"], "-C", 5201)
+    kind: Literal["iperf3"]  # type: ignore[assignment]
 
 
 class NetperfSection(ClientSection):

@@ -33,12 +33,7 @@ class Gateways(RigSection):
 
     kind: Literal["gateways"] = "gateways"
     edge_rate: LinkRate  # of every port but those of the bottleneck
-    base_rtt: Span
-
-    @property
-    def base_rtts(self) -> tuple[Duration, ...]:
-        """Return the base RTT of the last pair; the others have a little more (`base_rtts`)."""
-        return (self.base_rtt,)
+    base_rtt: Span  # of the last pair; the others have a little more (`base_rtts`)
 
     def topology(self, link: Link | None, queues: Mapping[Rate, Qdisc]) -> Topology:
         """Build five senders – `left` – `right` – five receivers, each on a wire of its own.

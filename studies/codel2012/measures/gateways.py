@@ -29,14 +29,10 @@ FRAME_BITS: Final = 8 * 1514
 AFTER_S: Final = 10.0  # after a change of the rate
 USED_PERCENT: Final = 60.0  # Static Link Rates: "over 60% utilization"
 
-NAMES: Final = {
-    **{
-        name: f"queue_{name}" for name in ("median_ms", "p75_ms", "p95_ms", "longest_ms", "mean_ms")
-    },
-    "utilisation_percent": "utilisation_percent",
-    "dropped_percent": "queue_dropped_percent",
-    "jain": "drop_share_jain",
-}
+_QUEUED: Final = ("median_ms", "p75_ms", "p95_ms", "longest_ms", "mean_ms", "dropped_percent")
+NAMES: Final = {name: f"queue_{name}" for name in _QUEUED} | {
+    "utilisation_percent": "utilisation_percent", "jain": "drop_share_jain"
+}  # fmt: skip
 BACK: Final = {"mean_ms": "back_mean_ms", "dropped_percent": "back_dropped_percent"}
 
 
@@ -146,12 +142,9 @@ def changes(file: RunFile) -> list[tuple[float, float]]:
     return [(0.0, first), *((float(row["time_s"]), float(row["rate_mbit_s"])) for row in changed)]
 
 
-def below_percent(table: pd.DataFrame, most_ms: float) -> float:
-    """Return the percentage of the steps in which no packet had waited as long as `most_ms`.
-
-    K. Nichols and V. Jacobson give this of "the total simulation time" (Dynamic Links).
-    """
-    return 100 * float((table["longest_ms"].fillna(0) < most_ms).mean())
+def below_percent(table: pd.DataFrame) -> float:
+    """Return the percentage of the steps in which no packet had waited as long as MOST_MS."""
+    return 100 * float((table["longest_ms"].fillna(0) < MOST_MS).mean())
 
 
 def longest_ms(table: pd.DataFrame, at_s: float) -> float:
@@ -193,7 +186,7 @@ def measure_dynamic(run: RunFile) -> Mapping[str, float]:
     rises = [at[n] for n in range(1, len(at)) if mbit_s[n] > mbit_s[n - 1]]
     table = steps(run)
     numbers = dict(measure(run))
-    numbers["below_90ms_percent"] = below_percent(table, MOST_MS)
+    numbers["below_90ms_percent"] = below_percent(table)
     numbers["start_longest_ms"] = longest_ms(table, 0.0)
     for number, fall in enumerate(falls, start=1):
         before = longest_ms(table, fall - AFTER_S)

@@ -3,7 +3,7 @@
 A row of `gateways.read_run` per queue, with what the run varies.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import pandas as pd
@@ -19,6 +19,11 @@ FAMILIES: Final = {"codel": "codel", "red": "red", "pfifo": "tail_drop"}
 ALIKE: Final = {"codel": "codel", "red": "ared", "tail_drop": "pfifo_fast"}
 """A family -> the qdisc of other papers that it is drawn like."""
 NAMES: Final = {"codel": "CoDel", "red": "RED", "tail_drop": "Tail Drop"}
+SHOWN: Final = {
+    "Median delay (ms)": "median_ms",
+    "Utilisation (%)": "utilisation_percent",
+    "Jain's index of drop shares": "jain",
+}
 
 
 def read_run(file: RunFile) -> list[dict[str, Any]]:
@@ -54,35 +59,20 @@ def family(run_axes: Mapping[str, str]) -> str:
     return qdisc if qdisc in ownfile.drawn() else FAMILIES.get(run_axes["algorithm"], qdisc)
 
 
-def overview(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
-    """Return medians over runs of each quantity, with quartiles of the median delay and of
-    utilisation."""
+def overview(table: pd.DataFrame, by: str) -> pd.DataFrame:
+    """Return medians over runs of each quantity by qdisc and the column `by`, of `ticks`, with
+    quartiles of the median delay and of utilisation."""
 
     def quartiles(values: "pd.Series[float]") -> str:
         return " – ".join(f"{value:.3g}" for value in values.quantile([0.25, 0.5, 0.75]))
 
-    medians = table.groupby(list(by), observed=True).agg(
-        **{
-            "runs": ("median_ms", "size"),
-            "Median delay (ms)": ("median_ms", quartiles),
-            "Utilisation (%)": ("utilisation_percent", quartiles),
-            "Jain's index of drop shares": ("jain", "median"),
-            "Dropped (%)": ("dropped_percent", "median"),
-        }
+    of = {title: (name, "median" if name == "jain" else quartiles) for title, name in SHOWN.items()}
+    of |= {"Dropped (%)": ("dropped_percent", "median")}
+    medians = table.groupby([by, "qdisc"], observed=True).agg(runs=("median_ms", "size"), **of)
+    places = {value: place for place, value in enumerate(ticks(table, by)[0])}
+    return medians.reset_index().sort_values(
+        by, key=lambda column: column.map(places), kind="stable", ignore_index=True
     )
-    medians = medians.reset_index()
-    order = sorted(medians.index, key=lambda row: _place(medians.loc[row, list(by)]))
-    return medians.loc[order].reset_index(drop=True)
-
-
-def _place(key: Iterable[object]) -> tuple[tuple[float, str], ...]:
-    """Return a sort key: links by their rate, other numbers by value, names alphabetically."""
-    places = []
-    for part in key:
-        name = str(part)
-        number = part if isinstance(part, float) else _rate(name) if name[0].isdigit() else 0.0
-        places.append((number, name))
-    return tuple(places)
 
 
 def ticks(table: pd.DataFrame, by: str) -> tuple[dict[object, str], str]:
@@ -113,27 +103,15 @@ def _bandwidth(mbit_s: float) -> str:
 
 def by_load(table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per load and qdisc: runs, and medians over them."""
-    medians = (
-        table.rename(columns={"load": "Load"})
-        .groupby(["Load", "qdisc"], observed=True)
-        .agg(
-            **{
-                "Runs": ("median_ms", "size"),
-                "Median delay (ms)": ("median_ms", "median"),
-                "Utilisation (%)": ("utilisation_percent", "median"),
-                "Jain's index of drop shares": ("jain", "median"),
-            }
-        )
-    )
-    return medians.reset_index()
+    cells = table.rename(columns={"load": "Load"}).groupby(["Load", "qdisc"], observed=True)
+    medians = {title: (column, "median") for title, column in SHOWN.items()}
+    return cells.agg(Runs=("median_ms", "size"), **medians).reset_index()
 
 
 def totals(files: Sequence[RunFile], table: pd.DataFrame) -> pd.DataFrame:
     """Return one row per qdisc, means over seeds: n_seeds, delays, kilobytes, utilisation and
     drops."""
-    under = {
-        file.run: gateways.below_percent(gateways.steps(file), gateways.MOST_MS) for file in files
-    }
+    under = {file.run: gateways.below_percent(gateways.steps(file)) for file in files}
     forward = table[table["direction"] == "forward"]
     forward = forward.assign(below_90ms_percent=forward["run"].map(under))
     names = [

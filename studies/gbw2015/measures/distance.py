@@ -14,7 +14,7 @@ import pandas as pd
 from qdisclab.analysis.measures import fairness, metrics
 from qdisclab.analysis.runs import dataset
 from qdisclab.analysis.runs.dataset import RunFile
-from qdisclab.analysis.runs.published import PUBLISHED, read_table
+from qdisclab.analysis.runs.published import read_published
 
 from .fairness import cell_fairness
 
@@ -30,14 +30,14 @@ _QUANTITIES: Final = {
 def printed_rrul(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     """Return PAIRS of gbw2015's Fig. 2: medians of induced latency and goodput."""
     cells = metrics.cell_metrics(metrics.run_metrics(dataset.read_runs(runs), window="full"))
-    return _pairs("Fig. 2", cells, _values(folder / "fig2.csv"), "median")
+    return _pairs("Fig. 2", cells, folder / "fig2.csv", "median")
 
 
 def printed_fairness(runs: Sequence[RunFile], folder: Path) -> pd.DataFrame:
     """Return PAIRS of gbw2015's Fig. 6: means of Jain's index, and of each flow's goodput."""
     read = dataset.read_runs(runs, kinds=["tcp_upload"])
     cells = cell_fairness(fairness.run_fairness(read), fairness.round_trips(read))
-    return _pairs("Fig. 6", cells, _values(folder / "fig6.csv"), "mean")
+    return _pairs("Fig. 6", cells, folder / "fig6.csv", "mean")
 
 
 def of_first(runs: Sequence[RunFile]) -> list[RunFile]:
@@ -70,13 +70,9 @@ def summary(table: pd.DataFrame, by: Sequence[str]) -> pd.DataFrame:
     ).reset_index()
 
 
-def _values(path: Path) -> pd.DataFrame:
-    return read_table(path, PUBLISHED, "published values")
-
-
-def _pairs(source: str, cells: pd.DataFrame, values: pd.DataFrame, marker: str) -> pd.DataFrame:
-    plain = cells[[*(name for name in cells.columns if name not in ("era", "cc"))]]
-    compared = metrics.compare(plain, values, marker=marker)  # type: ignore[arg-type]
+def _pairs(source: str, cells: pd.DataFrame, path: Path, marker: metrics.Marker) -> pd.DataFrame:
+    plain = cells.drop(columns=["era", "cc"])
+    compared = metrics.compare(plain, read_published(path), marker=marker)
     compared = compared.dropna(subset=["published"])
     quantity, detail = compared["metric"].map(_QUANTITIES), compared["direction"]
     return compared.assign(source=source, quantity=quantity, detail=detail)[list(PAIRS)]

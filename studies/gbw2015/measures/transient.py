@@ -12,20 +12,17 @@ from qdisclab.analysis.errors import require_positive
 from qdisclab.analysis.measures import agreement
 from qdisclab.analysis.measures.metrics import CELL, RUN, in_window, means
 from qdisclab.analysis.runs.dataset import Dataset
-from qdisclab.analysis.runs.published import read_table
+from qdisclab.analysis.runs.published import PUBLISHED, read_table
 
 PROBE: Final = "ping_icmp"
 
 CURVES: Final = pa.DataFrameSchema(
     {
-        "figure": pa.Column(str),
-        "link": pa.Column(str, pa.Check.str_matches(r"^[0-9.]+/[0-9.]+$")),
-        "qdisc": pa.Column(str),
+        **{of: PUBLISHED.columns[of] for of in ("figure", "link", "qdisc", "reading_error")},
         "at": pa.Column(str, pa.Check.isin(["peak", "time"])),
         "time_s": pa.Column(float, pa.Check.ge(0)),
         "value": pa.Column(float, pa.Check.gt(0)),
         "unit": pa.Column(str, pa.Check.isin(["ms"])),
-        "reading_error": pa.Column(float, pa.Check.gt(0)),
     },
     unique=["figure", "qdisc", "at", "time_s"],
     strict=True,

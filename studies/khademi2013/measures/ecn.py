@@ -71,25 +71,14 @@ def compare(
     wanted = published.rename(columns={"ratio": "published"})
     wanted = pd.concat([wanted.assign(era=of.era, cc=of.cc) for of in settings])
     table = wanted.merge(cells, on=_CELL, how="left")
-    ratios = dict(list(per_seed.groupby(_CELL)["ratio"]))
-    table["agrees"] = pd.array(
-        [
-            agrees(ratios[key], value) if key in ratios else None
-            for *key_of, value in table[[*_CELL, "published"]].itertuples(index=False)
-            for key in [tuple(key_of)]
-        ],
-        dtype="boolean",
-    )
+    deviations = np.log(per_seed.set_index(_CELL)["ratio"]).groupby(_CELL).std()
+    std = deviations.reindex(pd.MultiIndex.from_frame(table[_CELL])).to_numpy()
+    ours, printed = (np.log(table[name]) for name in ("ours", "published"))
+    reach = agreement.spread(std, table["n_seeds"], repetitions=REPETITIONS)
+    error = np.log1p(DIGIT / table["published"])
+    table["agrees"] = agreement.agrees(ours, printed, error, reach)
     table["n_seeds"] = table["n_seeds"].fillna(0).astype(int)
     return table[[*_CELL, "published", "ours", "ci_low", "ci_high", "agrees", "n_seeds"]]
-
-
-def agrees(ratios: pd.Series, printed: float) -> bool | None:
-    """Return whether the mean of our seeds' `ratios` agrees with a printed one
-    (`agreement.factor`); None of one seed outside of the reading error."""
-    reach = agreement.factor(ratios, printed, DIGIT, repetitions=REPETITIONS)
-    inside = abs(np.log(ratios.mean() / printed)) <= np.log(reach)
-    return None if len(ratios) == 1 and not inside else bool(inside)
 
 
 def readable(table: pd.DataFrame) -> pd.DataFrame:

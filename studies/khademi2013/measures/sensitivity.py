@@ -9,12 +9,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-import numpy as np
 import pandas as pd
 import pandera.pandas as pa
 
 from qdisclab.analysis.errors import DataError, require_several
-from qdisclab.analysis.measures.metrics import confidence_interval, means
+from qdisclab.analysis.measures.metrics import means, over_seeds
 from qdisclab.analysis.runs.axes import axes, span_ms
 from qdisclab.analysis.runs.dataset import RunFile, twins
 from qdisclab.analysis.runs.published import read_table
@@ -72,11 +71,11 @@ def boxes(
     keys = ["era", "cc", *order, "quantity"]
     table = table.sort_values(order, key=_rank)
     quantiles = mean_quantiles(table, keys)
-    bounds, marked, same = [], [], twins(files)
+    bounds, marked = [], []
+    table["twin"] = table["run"].astype(str).map(twins(files))
     for _, group in table.groupby(keys, observed=True, sort=False, dropna=False):
-        interval = confidence_interval(group["p50"])
-        alike = group["run"].astype(str).isin(same).any()  # nothing was random
-        bounds.append((np.nan, np.nan) if alike else (interval.low, interval.high))
+        interval = over_seeds(group, "p50")
+        bounds.append((interval.low, interval.high))
         marked.append([_only(group[name]) for name in ("target_ms", "base_rtt_ms")])
     quantiles["ci_low"], quantiles["ci_high"] = zip(*bounds, strict=True)
     quantiles["box_target_ms"], quantiles["box_base_rtt_ms"] = zip(*marked, strict=True)

@@ -15,6 +15,8 @@ from qdisclab.analysis.errors import UNUSABLE, refused
 #: Flows of the experiments that do not vary them.
 FLOWS: Final = {"scaling_rate": 8, "scaling_packets": 8, "scaling_hosts": 128}
 
+#: Columns that are medians over repeats.
+MEDIANS: Final = ("wall_s", "virtual_s", "cpu_s", "packets", "hops", "memory_mib")
 SCALING: Final = pa.DataFrameSchema(
     {
         "sweep": pa.Column(str, pa.Check.isin(["rate", "packets", "flows", "hosts"])),
@@ -22,18 +24,7 @@ SCALING: Final = pa.DataFrameSchema(
         "flows": pa.Column(int, pa.Check.gt(0)),
         "hosts": pa.Column(int, pa.Check.gt(0)),
         "joined": pa.Column(bool),
-        **{
-            name: pa.Column(float, pa.Check.gt(0))
-            for name in (
-                "length_s",
-                "wall_s",
-                "virtual_s",
-                "cpu_s",
-                "packets",
-                "hops",
-                "memory_mib",
-            )
-        },
+        **{name: pa.Column(float, pa.Check.gt(0)) for name in ("length_s", *MEDIANS)},
     },
     strict=True,
 )
@@ -90,10 +81,7 @@ def _row(entry: dict[str, Any]) -> dict[str, Any]:
         "hosts": int(axes.get("hosts") or (8 if experiment == "scaling_flows" else 2)),
         "joined": axes.get("packets") == "joined",
         "length_s": float(entry["length_s"]),
-        **{
-            name: float(entry[name]["median"])
-            for name in ("wall_s", "virtual_s", "cpu_s", "packets", "hops", "memory_mib")
-        },
+        **{name: float(entry[name]["median"]) for name in MEDIANS},
     }
 
 

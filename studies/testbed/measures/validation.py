@@ -7,7 +7,7 @@ from typing import Final, get_type_hints
 import pandas as pd
 import pandera.pandas as pa
 
-from qdisclab.analysis.errors import DataError
+from qdisclab.analysis.errors import refused
 from qdisclab.analysis.runs.dataset import RunFile
 from qdisclab.analysis.runs.flentfile import RERUN
 from qdisclab.emulation.datafile import read_rows
@@ -34,11 +34,10 @@ SATURATION_ERROR: Final = 0.03
 def read_cells(runs: Sequence[RunFile]) -> pd.DataFrame:
     """Return the table of ROWS of `runs`; raise DataError where one has measured something else."""
     rows = [{**row, "seed": run.seed} for run in runs for row in read_rows(run.data)]
-    try:
+    kinds = (ValueError, KeyError, pa.errors.SchemaError)
+    with refused(runs[0].data, "no saturated cells ({})", RERUN, *kinds):
         numbers = [name for name, column in ROWS.columns.items() if str(column.dtype) == "float64"]
         return ROWS.validate(pd.DataFrame(rows).astype(dict.fromkeys(numbers, float)))
-    except (ValueError, KeyError, pa.errors.SchemaError) as error:
-        raise DataError.of(runs[0].data, f"no saturated cells ({error})", RERUN) from error
 
 
 def compare(table: pd.DataFrame) -> pd.DataFrame:

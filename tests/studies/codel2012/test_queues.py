@@ -126,7 +126,7 @@ def test_what_a_rate_that_changes_does(tmp_path: Path) -> None:
     file = write(tmp_path, "dynamic", "100/100", "codel_830", steps=steps, load="bulk_4_web_5")
     table = gateways.steps(file)
     assert table["kilobytes"].iloc[19] == pytest.approx(100e3 / 8 * 10)
-    assert gateways.below_percent(table, 90) == pytest.approx(100 * 34 / 40)
+    assert gateways.below_percent(table) == pytest.approx(100 * 34 / 40)
     assert gateways.longest_ms(table, 10) == 400
     assert gateways.first_drop_ms(table, 10) == pytest.approx(1000)
     found = measure_dynamic(file)
@@ -223,8 +223,8 @@ def test_an_overview_is_sorted_by_rate_and_not_by_letters() -> None:
         for link in ("10/10", "100/100", "3/3", "0.512/0.512")
         for qdisc in ("red", "codel")
     ]  # fmt: skip
-    found = queues.overview(pd.DataFrame(rows), ["link", "qdisc"])
+    found = queues.overview(pd.DataFrame(rows), "link")
     assert found["link"].tolist()[::2] == ["0.512/0.512", "3/3", "10/10", "100/100"]
     assert found["qdisc"].tolist()[:2] == ["codel", "red"]
     by_rtt = pd.DataFrame(rows[:3]).assign(base_rtt_ms=[500.0, 30.0, 100.0])
-    assert queues.overview(by_rtt, ["base_rtt_ms"])["base_rtt_ms"].tolist() == [30, 100, 500]
+    assert queues.overview(by_rtt, "base_rtt_ms")["base_rtt_ms"].tolist() == [30, 100, 500]
