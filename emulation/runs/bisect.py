@@ -11,7 +11,7 @@ import operator
 import re
 import subprocess
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from statistics import fmean
@@ -46,17 +46,14 @@ class Condition:
     def parse(cls, text: str) -> Self:
         """Return the condition of a text such as `induced_latency_ms > 60`."""
         match = re.fullmatch(r"\s*(\w+)\s*([<>]=?|[=!]=)\s*(-?[\d.]+(?:e-?\d+)?)\s*", text)
-        try:
-            assert match is not None
-            bound = float(match[3])
-            assert math.isfinite(bound)
-            return cls(match[1], match[2], bound)
-        except (AssertionError, ValueError):
-            what, todo = (
-                "does not compare a number with a bound",
-                "write e.g. 'induced_latency_ms > 60'",
-            )
-            raise errors.ConfigError(what, f"--where '{text}'", todo) from None
+        with suppress(ValueError):  # of digits that are no number: 1.2.3
+            if match and math.isfinite(bound := float(match[3])):
+                return cls(match[1], match[2], bound)
+        what, todo = (
+            "does not compare a number with a bound",
+            "write e.g. 'induced_latency_ms > 60'",
+        )
+        raise errors.ConfigError(what, f"--where '{text}'", todo)
 
     def value(self, numbers: list[Mapping[str, float]]) -> float:
         """Return the mean over runs of what the condition asks about, which each of them has."""
