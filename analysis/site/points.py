@@ -104,9 +104,10 @@ def _rows(table: pd.DataFrame, value: str) -> pd.DataFrame:
         numbers = [name for name in numbers if name in (value, "published") or "Linux" in name]
     elif value:
         numbers = [value]
-    of = [name for name in QUANTITY if name in table and table[name].nunique() > 1]
+    of = [of for of in QUANTITY if of in table and (of == "quantity" or table[of].nunique() > 1)]
     named = table[of].fillna("").astype(str)
-    words = named.agg(", ".join, axis=1).str.replace("_", " ") if of else None
+    worded = named.map(header) if of == ["quantity"] else named.replace("_", " ", regex=True)
+    words = worded.agg(", ".join, axis=1) if of else None
     parts = []
     for number in sorted(numbers, key=lambda name: name not in FIRST and not value):
         label = in_headers(header(number))

@@ -51,6 +51,19 @@ def test_a_column_of_numbers_is_a_quantity_and_a_parameter_is_along_the_axis() -
     assert [1, 1, 3.0] in drawn["points"]
 
 
+@pytest.mark.parametrize(
+    ("column", "quantity", "words"),
+    [
+        ("p50", "Round-trip time (ms)", "Round-trip time (ms): Median"),
+        ("ours", "induced_latency_ms", "Induced latency (ms)"),
+    ],
+)
+def test_a_quantity_of_all_rows_is_named(column: str, quantity: str, words: str) -> None:
+    table = pd.DataFrame({"qdisc": ["pie", "red"], "quantity": quantity, column: [105.4, 107]})
+    drawn = points(table)
+    assert drawn and drawn["quantities"] == [words]
+
+
 def test_runs_are_told_apart_by_their_seeds() -> None:
     table = pd.DataFrame(
         {"run": ["a", "b", "c"], "era": ["2014c", "2014c", "modern"], "qdisc": "red",
