@@ -73,8 +73,8 @@ def of(error: OSError) -> EmulationError:
         error = OSError(int(number[1]), os.strerror(int(number[1])), str(target))
     if error.errno not in TODO:
         raise error
-    what = error.strerror or str(error)
-    return StorageError(what[:1].lower() + what[1:], str(error.filename or "a file"), TODO[error.errno])
+    what, where = error.strerror or str(error), str(error.filename or "a file")
+    return StorageError(what[:1].lower() + what[1:], where, TODO[error.errno])
 
 
 def command(main: Callable[..., int]) -> Callable[..., int]:
