@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from qdisclab.emulation.errors import ConfigError
-from qdisclab.emulation.host.terminal import note as note, warn as warn
 from qdisclab.emulation.model.units import Duration, Size, UnitError, quantity
 from qdisclab.emulation.study.schema import LEAST_MEMORY, MEMORY
 

@@ -20,7 +20,6 @@ from qdisclab.analysis import sources
 from qdisclab.analysis.errors import DataError
 from qdisclab.analysis.runs import published, reports
 from qdisclab.analysis.site import outputs, pages as pages_module, report
-from qdisclab.emulate.arguments import note, warn
 from qdisclab.emulate.cli import main
 from qdisclab.emulation import datafile
 from qdisclab.emulation.captures import packets, pcap, samples
@@ -34,6 +33,7 @@ from qdisclab.emulation.errors import (
 )
 from qdisclab.emulation.host.digest import sha256
 from qdisclab.emulation.host.storage import command
+from qdisclab.emulation.host.terminal import note, warn
 from qdisclab.emulation.model import sysctls
 from qdisclab.emulation.runs.index import index, run_file
 from qdisclab.emulation.study.source import MOST_TEXT, ParsedFile

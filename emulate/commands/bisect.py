@@ -14,10 +14,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-from qdisclab.emulate.arguments import note
 from qdisclab.emulate.selection import add_length, add_selection, selection
 from qdisclab.emulation import project
 from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.host.terminal import note
 from qdisclab.emulation.kernel.builder import Kernel, find
 from qdisclab.emulation.machine import rootfs
 from qdisclab.emulation.model.run import Experiment

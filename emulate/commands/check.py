@@ -12,7 +12,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import note
 from qdisclab.emulate.dataerrors import missing_package
 from qdisclab.emulation import project
 from qdisclab.emulation.config import ownfile, remarks
@@ -20,6 +19,7 @@ from qdisclab.emulation.config.catalogue import load, select
 from qdisclab.emulation.config.own import load as load_own
 from qdisclab.emulation.config.ownfile import FILE
 from qdisclab.emulation.errors import ConfigError, EmulationError, printable
+from qdisclab.emulation.host.terminal import note
 from qdisclab.emulation.study import studies, trust
 
 #: What JSON has of a problem.

@@ -15,9 +15,9 @@ from operator import itemgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from qdisclab.emulate.arguments import note
 from qdisclab.emulate.table import print_table
 from qdisclab.emulation.errors import ConfigError, EmulationError
+from qdisclab.emulation.host.terminal import note
 from qdisclab.emulation.study import studies, trust
 
 if TYPE_CHECKING:

@@ -19,19 +19,12 @@ from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
-from qdisclab.emulate.arguments import (
-    add_commands,
-    add_flags,
-    kernel_name,
-    memory,
-    note,
-    seconds,
-    warn,
-)
+from qdisclab.emulate.arguments import add_commands, add_flags, kernel_name, memory, seconds
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError, EmulationError, GuestHung, NotReproduced
 from qdisclab.emulation.host import cpus, seal
 from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.terminal import note, warn
 from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.run import Run
 from qdisclab.emulation.model.series import DEFAULT_KERNEL

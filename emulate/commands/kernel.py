@@ -6,10 +6,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from qdisclab.emulate.arguments import note, positive
+from qdisclab.emulate.arguments import positive
 from qdisclab.emulate.kernels import named, shown_progress
 from qdisclab.emulation import kernel
 from qdisclab.emulation.errors import ConfigError, KernelBuildError
+from qdisclab.emulation.host.terminal import note
 from qdisclab.emulation.kernel import archive, module, tree
 from qdisclab.emulation.kernel.recipe import OWN
 from qdisclab.emulation.model.series import DEFAULT_KERNEL

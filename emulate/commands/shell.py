@@ -13,11 +13,12 @@ import sys
 import tempfile
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_unconfined, warn
+from qdisclab.emulate.arguments import add_unconfined
 from qdisclab.emulate.kernels import named
 from qdisclab.emulate.selection import add_selection, with_rig
 from qdisclab.emulation.errors import ConfigError
 from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.terminal import warn
 from qdisclab.emulation.machine import layer, rootfs
 from qdisclab.emulation.runs import shell
 from qdisclab.emulation.runs.execution import Execution, execute, show

@@ -13,10 +13,11 @@ import tempfile
 from collections import Counter
 from pathlib import Path
 
-from qdisclab.emulate.arguments import add_commands, kernel_name, memory, seconds, warn
+from qdisclab.emulate.arguments import add_commands, kernel_name, memory, seconds
 from qdisclab.emulate.kernels import named
 from qdisclab.emulation.errors import ConfigError, printable
 from qdisclab.emulation.host.cache import cache_dir
+from qdisclab.emulation.host.terminal import warn
 from qdisclab.emulation.machine import layer, rootfs, vm
 from qdisclab.emulation.model.series import DEFAULT_KERNEL
 from qdisclab.emulation.model.units import Duration
